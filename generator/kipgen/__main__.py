@@ -1,0 +1,5 @@
+"""`python -m kipgen`."""
+
+from kipgen.cli import main
+
+main()

@@ -1,0 +1,99 @@
+"""Lays out generated code with black: every distinct piece once, on all cores, and none that was done before."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from importlib.metadata import version
+from pathlib import Path
+
+import black
+import platformdirs
+from black.mode import TargetVersion
+
+from kipgen.pymodel import LINE_LENGTH
+
+_MODE = black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH)
+_FEW = 12
+"""So many pieces are done before a second process is up."""
+_CACHE_LIMIT = 64 * 2**20
+"""Bytes that the cache may have; beyond that it starts anew."""
+
+
+def blacken(texts: Iterable[str], progress: Callable[[int, int], object]) -> dict[str, str]:
+    """Lay out every text; the result is by text.
+
+    Args:
+        texts: pieces of Python, each a whole module to black.
+        progress: told (pieces done, pieces to do) from time to time.
+
+    Raises:
+        black.InvalidInput: a text is no Python, which is a fault of a template.
+    """
+    wanted = dict.fromkeys(texts)
+    cache = _Cache()
+    done = cache.look_up(wanted)
+    missing = [text for text in wanted if text not in done]
+    fresh = {}
+    for text, result in zip(missing, _format_all(missing), strict=True):
+        fresh[text] = result
+        progress(len(fresh), len(missing))
+    cache.add(fresh)
+    return {**done, **fresh}
+
+
+def _format(text: str) -> str:
+    return black.format_str(text, mode=_MODE)
+
+
+def _format_all(texts: list[str]) -> Iterable[str]:
+    if len(texts) <= _FEW:
+        yield from map(_format, texts)
+        return
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
+
+
+class _Cache:
+    """What black made of earlier pieces, in the user's cache folder. Without it everything works, only slower."""
+
+    def __init__(self) -> None:
+        self.path = Path(platformdirs.user_cache_dir("kipgen"), f"black-{version('black')}.sqlite")
+        self.mode = _MODE.get_cache_key()
+
+    def look_up(self, texts: Iterable[str]) -> dict[str, str]:
+        found = {}
+        try:
+            with closing(self._connection()) as connection:
+                for text in texts:
+                    row = connection.execute("SELECT result FROM pieces WHERE key = ?", (self._key(text),)).fetchone()
+                    if row is not None:
+                        found[text] = row[0]
+        except (sqlite3.Error, OSError):
+            return {}
+        return found
+
+    def add(self, pieces: dict[str, str]) -> None:
+        if not pieces:
+            return
+        try:
+            if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
+                self.path.unlink()
+            with closing(self._connection()) as connection, connection:
+                rows = [(self._key(text), result) for text, result in pieces.items()]
+                connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
+        except (sqlite3.Error, OSError):
+            return
+
+    def _connection(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(self.path, timeout=5)
+        connection.execute("CREATE TABLE IF NOT EXISTS pieces (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
+        return connection
+
+    def _key(self, text: str) -> bytes:
+        return hashlib.sha256(f"{self.mode}\n{text}".encode()).digest()

@@ -1,0 +1,94 @@
+"""Station three, and the way through all three: spec files in, checked messages and problems out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kipgen import rules
+from kipgen.parse import finished, parse
+from kipgen.problems import Problem, ordered
+from kipgen.shape import check_shape
+from kipgen.source import load
+from kipgen.spec import MessageSpec, Place
+
+if TYPE_CHECKING:
+    from kipgen.draft import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One spec file, judged alone."""
+
+    file: str
+    """The file as problems name it."""
+    spec: MessageSpec | None
+    """The message; None if there is an error."""
+    problems: tuple[Problem, ...]
+    """All errors and warnings, by place."""
+    draft: Draft | None = field(default=None, repr=False, compare=False)
+    """The message as far as it could be read, for the rules of a package."""
+
+    @property
+    def is_accepted(self) -> bool:
+        return self.spec is not None
+
+
+def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
+    """Judge one spec file alone; whatever is wrong with it is a problem, never an exception.
+
+    Args:
+        path: the file.
+        display: the file's name in problems; `path` if not given.
+        kafka: whether the spec must please Kafka's own generator, too.
+    """
+    file = display if display is not None else str(path)
+    loaded = load(Path(path), file)
+    if loaded.document is None:
+        return Checked(file, None, loaded.problems)
+    shape = check_shape(loaded.document)
+    parsed = parse(loaded.document, shape)
+    found = [*loaded.problems, *shape.problems, *parsed.problems]
+    if parsed.draft is None:
+        return Checked(file, None, ordered(found))
+    for rule in rules.ALL:
+        found += rule.judge(parsed.draft, kafka)
+    accepted = not any(problem.severity == "error" for problem in found)
+    return Checked(file, finished(parsed.draft) if accepted else None, ordered(found), parsed.draft)
+
+
+def read_folder(path: Path | str, *, kafka: bool = False) -> tuple[list[Checked], tuple[Problem, ...]]:
+    """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
+
+    Args:
+        path: the folder.
+        kafka: whether the specs must please Kafka's own generator, too.
+
+    Returns:
+        The files in the order of their paths, each judged alone, and all problems: theirs and those of the package.
+    """
+    folder = Path(path)
+    try:
+        fault = "" if folder.is_dir() else "is no folder"
+        files = sorted(file for file in folder.rglob("*.json") if not file.is_dir())
+    except (OSError, ValueError) as error:
+        fault, files = f"cannot be read ({error})", []
+    if not files:
+        text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
+        return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
+    checked = [read_file(file, kafka=kafka) for file in files]
+    entries = tuple(
+        rules.Entry(one.draft, str(file.parent))
+        for one, file in zip(checked, files, strict=True)
+        if one.draft is not None
+    )
+    is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
+    found = [problem for one in checked for problem in one.problems]
+    for rule in rules.ALL:
+        found += rule.judge_folder(rules.Folder(entries, is_complete), kafka)
+    return checked, ordered(found)
+
+
+def _is_known(draft: Draft) -> bool:
+    return draft.part.broken.isdisjoint(("name", "type", "apiKey"))

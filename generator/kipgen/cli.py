@@ -1,0 +1,189 @@
+"""The command line. Exit status: 0 all is well, 1 something was found, 2 the command cannot be carried out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from kipgen.problems import Problem
+
+app = typer.Typer(
+    name="kipgen",
+    help="Typed Python classes from JSON message specs, in the language of KIP-482 and KIP-625.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_out = Console(highlight=False, soft_wrap=True)
+_err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; whatever goes wrong outside ends in one readable line."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        _err.print("kipgen: interrupted; run it again to finish")
+        sys.exit(130)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(f"{where}{error.strerror or error}")
+
+
+def _fail(text: str) -> NoReturn:
+    _err.print(f"[red]kipgen:[/red] {escape(text)}")
+    sys.exit(2)
+
+
+@app.command()
+def generate(
+    specs: Annotated[list[Path], typer.Argument(help="Folders of specs, one for each package.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the generated packages go.")] = Path("generated"),
+    package: Annotated[
+        str, typer.Option("--package", "-p", help="Dotted name of the package; the folder's name if not given.")
+    ] = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 and show a diff if anything is not up to date.")
+    ] = False,
+) -> None:
+    """Generate a package of Python classes from each folder of specs."""
+    if package and len(specs) > 1:
+        _fail("--package names one package; give one folder with it")
+    stale = False
+    for folder in specs:
+        if not folder.is_dir():
+            _fail(f"{folder} is not a folder of specs")
+        name = package or folder.resolve().name
+        if not all(part.isidentifier() for part in name.split(".")):
+            _fail(f"{name!r} cannot be the name of a Python package; give one with --package")
+        stale |= _generate_package(folder, out.joinpath(*name.split(".")), name, check)
+    if stale:
+        sys.exit(1)
+
+
+def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bool:
+    """Generate one package, or check it; whether the check found something to do."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from kipgen.generate import carry_out, differences, plan
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_err, transient=True) as bar:
+        task = bar.add_task(f"Generating {name}", total=None)
+        planned = plan(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
+    _print_problems(planned.problems)
+    for path in planned.foreign:
+        _err.print(f"[red]{package / path}[/red] is in the way: kipgen did not make it and will not replace it")
+    if planned.has_errors:
+        sys.exit(1)
+    if check:
+        for line in differences(planned):
+            _out.print(line, markup=False)
+        verdict = "up to date" if planned.is_up_to_date else "[red]not up to date[/red]: run kipgen generate"
+        _err.print(f"{name}: {verdict}")
+        return not planned.is_up_to_date
+    carry_out(planned)
+    counts = f"{len(planned.contents)} files written, {len(planned.stale)} removed"
+    _out.print(f"{name}: {'up to date' if planned.is_up_to_date else counts}")
+    return False
+
+
+@app.command()
+def check(
+    paths: Annotated[list[Path], typer.Argument(help="Specs, each judged alone, or folders of them: packages.")],
+    kafka: Annotated[
+        bool, typer.Option("--kafka", help="Also apply the rules that only Kafka's own generator has.")
+    ] = False,
+) -> None:
+    """Check specs against the rules of the language; all problems at once."""
+    from kipgen import check as checker
+
+    problems: list[Problem] = []
+    count = 0
+    for path in paths:
+        if path.is_dir():
+            checked, found = checker.read_folder(path, kafka=kafka)
+            count += len(checked)
+            problems += found
+        else:
+            count += 1
+            problems += checker.read_file(path, kafka=kafka).problems
+    _print_problems(problems)
+    errors = sum(problem.severity == "error" for problem in problems)
+    _out.print(f"{_counted(count, 'spec')}: {_counted(errors, 'error')}, {_counted(len(problems) - errors, 'warning')}")
+    if errors:
+        sys.exit(1)
+
+
+@app.command()
+def rules(
+    ids: Annotated[list[str] | None, typer.Argument(help="Rules to show with their examples; all if none.")] = None,
+    brief: Annotated[bool, typer.Option("--brief", help="One line for each rule, without examples.")] = False,
+) -> None:
+    """Show the rules of the language, each with a good and a bad example."""
+    from kipgen.rules import ALL
+
+    wanted = [rule for rule in ALL if not ids or rule.id in ids]
+    unknown = sorted(set(ids or ()) - {rule.id for rule in ALL})
+    if unknown:
+        _fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
+    for rule in wanted:
+        notes: list[str] = [rule.severity or "only with --kafka"]
+        if rule.severity == "warning" and rule.kafka == "error":
+            notes.append("error with --kafka")
+        _out.print(f"[bold]{rule.id}[/bold] ({', '.join(notes)}): {escape(rule.summary)}")
+        if not brief:
+            for title, colour, texts in (("good", "green", rule.good), ("bad", "red", rule.bad)):
+                for text in texts:
+                    _out.print(f"  [{colour}]{title}[/{colour}]")
+                    _out.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()), markup=False)
+            _out.print()
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="Name without Request, Response, Key or Value, such as Foo.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder of specs to put it into.")] = Path(),
+    type_: Annotated[
+        str,
+        typer.Option("--type", "-t", help="request (with its response), metadata, data, header, coordinator-key ..."),
+    ] = "request",
+    api_key: Annotated[int, typer.Option("--api-key", min=0, max=32767, help="Its number in the registry.")] = 1000,
+) -> None:
+    """Start a new message with a commented spec."""
+    import re
+
+    from kipgen.starter import starter_specs
+
+    if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
+        _fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
+    try:
+        texts = starter_specs(name, type_, api_key)
+    except ValueError as error:
+        _fail(str(error))
+    for file in texts:
+        if (folder / file).exists():
+            _fail(f"{folder / file} is there already")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in texts.items():
+        (folder / file).write_text(text, encoding="utf-8")
+        _out.print(f"wrote {folder / file}")
+    _out.print(f"next: edit, then kipgen check {folder} and kipgen generate {folder}")
+
+
+def _print_problems(problems: Iterable[Problem]) -> None:
+    for problem in problems:
+        colour = "red" if problem.severity == "error" else "yellow"
+        _err.print(f"[{colour}]{escape(str(problem))}[/{colour}]")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

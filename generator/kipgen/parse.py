@@ -1,0 +1,370 @@
+"""Station two: a document of the right shape becomes a draft, with every default of the language filled in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kipgen.defaults import parse_default, type_default
+from kipgen.draft import Body, BodyKind, Draft, FieldDraft, Part
+from kipgen.problems import Problem
+from kipgen.shape import Shape, out_of_range, shown
+from kipgen.source import Document, JsonPath, WrittenFloat
+from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
+from kipgen.types import Encoding, FieldType
+from kipgen.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CAPITALISED = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
+_ALPHANUMERIC = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+_INTEGER_LIMITS = {"apiKey": (-(2**15), 2**15 - 1), "tag": (0, 2**31 - 1)}
+_LONGEST_INTEGER = 100
+_UNKNOWN_TYPE = FieldType("bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What parsing gave: the draft, unless the document is no object at all, and what could not be read."""
+
+    draft: Draft | None
+    problems: tuple[Problem, ...]
+
+
+def parse(document: Document, shape: Shape) -> Parsed:
+    """Read a document as a message spec; what cannot be read is a problem, and reading goes on.
+
+    Args:
+        document: the spec file's values.
+        shape: what is known to be wrong with their shape; nothing is said about that again.
+    """
+    if not isinstance(document.value, dict):
+        return Parsed(None, ())
+    parser = _Parser(document, shape)
+    return Parsed(parser.draft(), tuple(parser.problems))
+
+
+def finished(draft: Draft) -> MessageSpec:
+    """The message of a draft that no rule objects to, with its structs in order of use."""
+    structs = {body.spec.name: body.spec for body in draft.bodies if body.kind != "message"}
+    done: dict[str, StructSpec] = {}
+
+    def add_used_by(fields: tuple[FieldSpec, ...]) -> None:
+        for field in fields:
+            if field.type.has_struct:
+                add(structs[field.type.element])
+
+    def add(struct: StructSpec) -> None:
+        if struct.name not in done:
+            add_used_by(struct.fields)
+            done[struct.name] = struct
+
+    add_used_by(draft.message.fields)
+    for struct in structs.values():
+        add(struct)
+    return replace(draft.message, structs=tuple(done.values()))
+
+
+class _Node:
+    """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
+
+    def __init__(self, parser: _Parser, path: JsonPath, value: dict[str, object]) -> None:
+        self.parser = parser
+        self.path = path
+        self.value = value
+        self.names = parser.document.subject(path)
+        self.broken = set(parser.broken_by_parent.get(path, ()))
+
+    def text(self, name: str) -> str | None:
+        """A property as text; None if it is absent, null or broken."""
+        value = self.value.get(name)
+        if value is None or name in self.broken:
+            return None
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return value.written if isinstance(value, WrittenFloat) else str(value)
+
+    def filled(self, name: str) -> str | None:
+        """A property as text; None also if it is blank."""
+        text = self.text(name)
+        return text if text is not None and text.strip() else None
+
+    def flag(self, name: str) -> bool:
+        return (self.text(name) or "").lower() == "true"
+
+    def integer(self, name: str) -> int | None:
+        """A property as a whole number within the limits of its kind."""
+        value = self.value.get(name)
+        if value is None or name in self.broken or not isinstance(value, int | float | str):
+            return None
+        lowest, highest = _INTEGER_LIMITS[name]
+        # Python refuses to read endless digits, and none of them fits anyway.
+        if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
+            return int(value)
+        self.report(name, *out_of_range(name, value))
+        return None
+
+    def versions(self, name: str, absent: Versions) -> Versions:
+        """A property as a version range; `absent` if there is none, or none that can be read."""
+        text = self.filled(name)
+        if text is None:
+            return absent
+        try:
+            return Versions.parse(text)
+        except ValueError as error:
+            self.report(name, "version-syntax", f"{name!r}: {error}")
+            return absent
+
+    def name(self, grammar: re.Pattern[str], explanation: str) -> str:
+        text = self.text("name") or ""
+        if "name" not in self.broken and not grammar.fullmatch(text):
+            self.report("name", "name-form", f"{shown(text)} is no name here; write {explanation}")
+        return text
+
+    def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
+        """The objects of a list, or the one object that stands in the place of a list."""
+        value = self.value.get(name)
+        path = (*self.path, name)
+        if isinstance(value, dict):
+            yield path, value
+        elif isinstance(value, list):
+            yield from (((*path, index), item) for index, item in enumerate(value) if isinstance(item, dict))
+
+    def report(self, name: str, rule: str, text: str, *below: str) -> None:
+        """Note a problem with a property's value, or with the value of a key within it."""
+        path = (*self.path, name, *below)
+        if path not in self.parser.document.value_offsets:
+            path = (*self.path, "name")
+        self.parser.problems.append(Problem(self.parser.document.place(path), self.names, rule, text))
+        self.broken.add(name)
+
+    def part(self) -> Part:
+        given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
+        return Part(self.parser.document, self.path, self.names, given, frozenset(self.broken))
+
+
+class _Parser:
+    """Reads one document once, top down."""
+
+    def __init__(self, document: Document, shape: Shape) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self.bodies: list[Body] = []
+        self.common_names: frozenset[str] = frozenset()
+        self.broken_by_parent: dict[JsonPath, set[str]] = {}
+        for path in shape.broken:
+            if path:
+                self.broken_by_parent.setdefault(path[:-1], set()).add(str(path[-1]))
+
+    def draft(self) -> Draft:
+        assert isinstance(self.document.value, dict)
+        node = _Node(self, (), self.document.value)
+        name = node.name(_CAPITALISED, "letters and digits with a capital first")
+        valid = node.versions("validVersions", Versions.ALL)
+        if "validVersions" in node.value and "validVersions" not in node.broken and not node.filled("validVersions"):
+            text = "'validVersions' is blank; write a range such as 0-5, or none"
+            node.report("validVersions", "version-syntax", text)
+        flexible = node.versions("flexibleVersions", Versions.NONE)
+        deprecated = node.versions("deprecatedVersions", Versions.NONE)
+        api_key = node.integer("apiKey")
+        retired = valid.is_empty
+        about = node.text("about") or ""
+        message = MessageSpec(
+            name=name,
+            type=node.text("type") or "data",
+            valid_versions=valid,
+            flexible_versions=Versions.NONE if retired else flexible,
+            fields=(),
+            structs=(),
+            place=node.part().place(),
+            about=about,
+            api_key=api_key,
+            deprecated_versions=deprecated,
+            listeners=() if retired else _listeners(node),
+            latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
+        )
+        common = [_Node(self, path, value) for path, value in node.objects("commonStructs")]
+        self.common_names = frozenset(struct.text("name") or "" for struct in common)
+        within = None if "validVersions" in node.broken else valid
+        fields = self._fields(node, message, within, "flexibleVersions" in node.broken)
+        message = replace(message, fields=tuple(field.spec for field in fields))
+        as_struct = StructSpec(name, valid, message.fields, message.place, about)
+        own = Body("message", as_struct, node.part(), fields)
+        for struct in common:
+            self._common_struct(struct, message, within, "flexibleVersions" in node.broken)
+        return Draft(message, node.part(), (own, *self.bodies))
+
+    def _common_struct(self, node: _Node, message: MessageSpec, within: Versions | None, loose: bool) -> None:
+        name = node.name(_CAPITALISED, "letters and digits with a capital first, as struct names have")
+        versions = node.versions("versions", Versions.ALL)
+        if "versions" not in node.broken and not node.filled("versions"):
+            node.report("versions", "version-syntax", "'versions' is blank; write a range such as 0+")
+        node.versions("deprecatedVersions", Versions.NONE)
+        present = None if within is None or "versions" in node.broken else within.intersect(versions)
+        fields = self._fields(node, message, present, loose)
+        self._add_body("common", node.part(), name, versions, fields, node.text("about") or "")
+
+    def _fields(
+        self, holder: _Node, message: MessageSpec, within: Versions | None, loose: bool
+    ) -> tuple[FieldDraft, ...]:
+        return tuple(
+            self._field(_Node(self, path, value), message, within, loose) for path, value in holder.objects("fields")
+        )
+
+    def _field(self, node: _Node, message: MessageSpec, within: Versions | None, loose: bool) -> FieldDraft:
+        """Read a field and the struct that it brings along.
+
+        Args:
+            node: the field's object.
+            message: the message, as far as it is read.
+            within: the versions in which the field's struct exists; None if not known.
+            loose: whether the message's flexible versions are not known.
+        """
+        name = node.name(_ALPHANUMERIC, "letters and digits with a letter first")
+        type_ = _type(node)
+        override = _override(node)
+        flexible = message.flexible_versions if override is None else override
+        versions, tag, tagged = _versions_and_tag(node, flexible, loose)
+        spec = FieldSpec(
+            name=name,
+            type=type_,
+            versions=versions,
+            place=node.part().place(),
+            about=node.text("about") or "",
+            default=_default(node, type_),
+            nullable_versions=node.versions("nullableVersions", Versions.NONE),
+            tag=tag,
+            tagged_versions=tagged,
+            flexible_versions=override,
+            encodings=_encodings(node, versions),
+            ignorable=node.flag("ignorable"),
+            map_key=node.flag("mapKey"),
+            entity_type=None if (entity := node.text("entityType")) == "unknown" else entity,
+            zero_copy=node.flag("zeroCopy"),
+        )
+        present = None if within is None or "versions" in node.broken else within.intersect(versions)
+        position = len(self.bodies)
+        nested = self._fields(node, message, present, loose)
+        part = node.part()
+        if type_.has_struct and type_.element not in self.common_names:
+            self._add_body("inline", part, type_.element, versions, nested, spec.about, position)
+        elif nested:
+            self._add_body("stray", part, type_.element, versions, nested, spec.about, position)
+        return FieldDraft(spec, part, within, present, len(nested))
+
+    def _add_body(
+        self,
+        kind: BodyKind,
+        part: Part,
+        name: str,
+        versions: Versions,
+        fields: tuple[FieldDraft, ...],
+        about: str,
+        position: int | None = None,
+    ) -> None:
+        own = tuple(field.spec for field in fields)
+        spec = StructSpec(name, versions, own, part.place(), about, is_common=kind == "common")
+        self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
+
+
+def _listeners(node: _Node) -> tuple[str, ...]:
+    value = node.value.get("listeners")
+    items = value if isinstance(value, list) else [value]
+    return tuple(item for item in items if isinstance(item, str)) if "listeners" not in node.broken else ()
+
+
+def _type(node: _Node) -> FieldType:
+    text = node.text("type")
+    if text is None:
+        node.broken.add("type")
+        return _UNKNOWN_TYPE
+    try:
+        return FieldType.parse(text)
+    except ValueError as error:
+        node.report("type", "type-syntax", str(error))
+        return _UNKNOWN_TYPE
+
+
+def _override(node: _Node) -> Versions | None:
+    if "flexibleVersions" not in node.value or "flexibleVersions" in node.broken:
+        return None
+    if not node.filled("flexibleVersions"):
+        node.report("flexibleVersions", "version-syntax", "'flexibleVersions' is blank; write none, or leave it out")
+        return None
+    override = node.versions("flexibleVersions", Versions.NONE)
+    return None if "flexibleVersions" in node.broken else override
+
+
+def _versions_and_tag(node: _Node, flexible: Versions, loose: bool) -> tuple[Versions, int | None, Versions]:
+    """The field's versions, tag and tagged versions, each with its default.
+
+    A tag alone means tagged in all flexible versions, and a tagged field exists where it is tagged (KIP-482,
+    "Specifying Tagged Fields"). If versions are given with a lone tag, the field is positional in the inflexible ones.
+    """
+    tag = node.integer("tag")
+    versions = node.versions("versions", Versions.ALL)
+    tagged = node.versions("taggedVersions", Versions.NONE)
+    has_versions = node.filled("versions") is not None or "versions" in node.broken
+    has_tagged = node.filled("taggedVersions") is not None or "taggedVersions" in node.broken
+    has_tag = tag is not None or "tag" in node.broken
+    if has_tag and not has_tagged:
+        tagged = versions.intersect(flexible)
+        if loose or not node.broken.isdisjoint(("versions", "tag", "flexibleVersions")):
+            node.broken.add("taggedVersions")
+    if not has_versions and (has_tag or has_tagged):
+        versions = tagged
+        if "taggedVersions" in node.broken:
+            node.broken.add("versions")
+    elif not has_versions:
+        text = '\'versions\' is missing; add it, as in "versions": "0+" (only a tagged field can do without)'
+        node.report("versions", "versions-missing", text)
+    return versions, tag, tagged
+
+
+def _default(node: _Node, type_: FieldType) -> Default:
+    text = node.text("default") if "type" not in node.broken else None
+    try:
+        return parse_default(type_, text or "")
+    except ValueError as error:
+        node.report("default", "default-value", str(error))
+        return type_default(type_)
+
+
+def _encodings(node: _Node, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
+    """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625)."""
+    value = node.value.get("encoding")
+    path = (*node.path, "encoding")
+    if value is None or "encoding" in node.broken:
+        return ()
+    if isinstance(value, str):
+        encoding = _encoding(node, value)
+        return ((versions, encoding),) if encoding and not versions.is_empty else ()
+    assert isinstance(value, dict)
+    result: list[tuple[Versions, Encoding]] = []
+    already = node.parser.broken_by_parent.get(path, set())
+    for key, name in value.items():
+        encoding = None if key in already else _encoding(node, name, key)
+        try:
+            range_ = Versions.parse(key)
+            if range_.is_empty:
+                raise ValueError("'none' names no version; leave it out")
+        except ValueError as error:
+            node.report("encoding", "version-syntax", str(error), key)
+            continue
+        if encoding:
+            result.append((range_, encoding))
+    if already:
+        node.broken.add("encoding")
+    return tuple(sorted(result, key=lambda pair: pair[0].lowest))
+
+
+def _encoding(node: _Node, name: object, *key: str) -> Encoding | None:
+    try:
+        return Encoding.parse(str(name))
+    except ValueError as error:
+        node.report("encoding", "encoding-name", str(error), *key)
+        return None

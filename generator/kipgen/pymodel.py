@@ -1,0 +1,260 @@
+"""How a layout looks in Python: names, annotations, default expressions, docstrings, for templates to print."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import textwrap
+import uuid
+from dataclasses import dataclass
+
+from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.spec import Default
+from kipgen.steps import CODES, WIDTHS, Run, Step, WriteStep, read_steps, write_steps
+from kipgen.types import INTEGER_RANGES
+
+LINE_LENGTH = 120
+
+_ANNOTATIONS = {
+    **dict.fromkeys(INTEGER_RANGES, "int"),
+    "bool": "bool",
+    "float64": "float",
+    "string": "str",
+    "uuid": "uuid.UUID",
+    "bytes": "bytes",
+    "records": "bytes",
+}
+
+_TAKEN_LOCALS = frozenset(
+    [
+        *(
+            "abc",
+            "add",
+            "as_bytes",
+            "as_list",
+            "at",
+            "byte",
+            "bytes",
+            "cls",
+            "count",
+            "data",
+            "element",
+            "encoded",
+            "end",
+        ),
+        *("fields", "item", "items", "isinstance", "kipwire", "len", "list", "message", "new", "parts", "pos", "range"),
+        *("read_packed", "read_size", "read_string_size", "read_tag_section", "read_upacked", "self", "size", "struct"),
+        *("tag", "tuple", "type", "typing", "uuid", "write_packed", "write_size", "write_string_size"),
+        *("write_tag_section", "write_upacked"),
+    ]
+)
+"""Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PyField(FieldLayout):
+    """A field as an attribute."""
+
+    slot: str
+    """Where its value is kept: under the attribute's name, or under another one where a property makes it lazily."""
+    local: str
+    """A local variable named after it."""
+    is_lazy: bool
+    """Whether it is a struct that is made when first asked for."""
+    elements_may_be_empty: bool
+    """Whether it is an array of structs that can take no byte at all."""
+    annotation: str
+    default_expression: str
+    """Gives the default value, made anew where it is mutable."""
+    parameter_default: str
+    """What stands for the default in the signature of `__init__`."""
+    metadata_default: str
+    """What stands for the default in the field's metadata."""
+    about_literal: str
+    """The field's meaning as a string literal, in several pieces where it is long."""
+    element_width: int
+    """Bytes of an element of fixed width; 0 for others."""
+
+
+@dataclass(frozen=True, slots=True)
+class PyTaggedField:
+    """A tagged field with the steps that read and write its value alone."""
+
+    field: PyField
+    read: tuple[Run | Step, ...]
+    write: tuple[WriteStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PyStruct:
+    """A struct as a class."""
+
+    class_name: str
+    flexible: bool
+    declared_tags: tuple[int, ...]
+    docstring: str
+    fields: tuple[PyField, ...]
+    tagged: tuple[PyTaggedField, ...]
+    """In the order of their tags."""
+    read: tuple[Run | Step, ...]
+    """The steps that read the positional fields and the tag section."""
+    write: tuple[WriteStep, ...]
+    """The steps that write the positional fields."""
+
+    @property
+    def slots(self) -> str:
+        """What `__slots__` is, as an expression."""
+        slots = [field.slot for field in self.fields]
+        return f"({', '.join(map(_quoted, slots))}{',' * (len(slots) == 1)})"
+
+
+def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
+    """The classes of a message, its own last."""
+    may_be_empty: set[str] = set()
+    classes = []
+    for struct in (*message.structs, message.root):
+        if _may_be_empty(struct, may_be_empty):
+            may_be_empty.add(struct.class_name)
+        classes.append(_struct(struct, may_be_empty))
+    return tuple(classes)
+
+
+def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
+    """The formats of the `struct` module that the classes read and write with, each sorted."""
+    read: set[str] = set()
+    write: set[str] = set()
+    for struct in structs:
+        for step in (*struct.read, *(step for tagged in struct.tagged for step in tagged.read)):
+            if isinstance(step, Run):
+                if not step.is_one_byte:
+                    read.add(step.format)
+            elif step.element_prefix:
+                read.add(step.element_prefix)
+        for written in (*struct.write, *(step for tagged in struct.tagged for step in tagged.write)):
+            if written.run:
+                write.add(written.run.format)
+            if written.step and written.step.element_prefix:
+                write.add(written.step.element_prefix)
+    return sorted(read), sorted(write)
+
+
+def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
+    """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
+    return not struct.flexible and all(
+        field.type.is_struct and not field.nullable and field.struct in may_be_empty for field in struct.fields
+    )
+
+
+def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
+    fields = tuple(_field(field, may_be_empty) for field in struct.fields)
+    positional = tuple(field for field in fields if field.tag is None)
+    tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
+    return PyStruct(
+        class_name=struct.class_name,
+        flexible=struct.flexible,
+        declared_tags=struct.declared_tags,
+        docstring=_docstring(struct, fields),
+        fields=fields,
+        tagged=tuple(
+            PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,))) for field in tagged
+        ),
+        read=read_steps(positional, tag_section=struct.flexible),
+        write=write_steps(positional),
+    )
+
+
+def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
+    is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
+    default = _default_expression(field)
+    made_anew = field.default == () and (field.type.is_array or field.type.is_struct)
+    return PyField(
+        **{part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)},
+        slot=f"_{field.attribute}" if is_lazy else field.attribute,
+        local=f"{field.attribute}_" if field.attribute in _TAKEN_LOCALS else field.attribute,
+        is_lazy=is_lazy,
+        elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
+        annotation=_annotation(field),
+        default_expression=default,
+        parameter_default="kipwire.DEFAULT" if made_anew else default,
+        metadata_default="()" if made_anew else default,
+        about_literal=_literal(field.about),
+        element_width=WIDTHS[CODES[field.type.element]] if field.type.element in CODES else 0,
+    )
+
+
+def _annotation(field: FieldLayout) -> str:
+    element = field.struct or _ANNOTATIONS[field.type.element]
+    annotation = f"list[{element}]" if field.type.is_array else element
+    return f"{annotation} | None" if field.nullable else annotation
+
+
+def _default_expression(field: FieldLayout) -> str:
+    default: Default = field.default
+    if default == ():
+        if field.type.is_array:
+            return "[]"
+        return f"{field.struct}()" if field.struct else 'b""'
+    if isinstance(default, uuid.UUID):
+        return f'uuid.UUID("{default}")' if default.int else "ZERO_UUID"
+    if isinstance(default, float) and not math.isfinite(default):
+        return f'float("{default}")'
+    return _quoted(default) if isinstance(default, str) else repr(default)
+
+
+def _quoted(text: str) -> str:
+    """A string literal in double quotes, as black would have it."""
+    literal = repr(text)
+    if literal.startswith('"') or '"' in literal:
+        return literal
+    return '"' + literal[1:-1].replace("\\'", "'") + '"'
+
+
+def _literal(text: str) -> str:
+    """A string literal that fits the line length, in adjacent pieces if need be."""
+    pieces = textwrap.wrap(text, LINE_LENGTH - 22, break_long_words=False, drop_whitespace=False) or [""]
+    return " ".join(_quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(_quoted, pieces))})"
+
+
+def _docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
+    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
+    lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
+    if fields:
+        lines += ["", "Attributes:"]
+        for field in fields:
+            lines += _wrap(f"{field.attribute} ({_type_note(field)}): {_meaning(field)}", "    ", "        ")
+    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+
+
+def _type_note(field: PyField) -> str:
+    notes = [str(field.type)]
+    if field.encoding is not None:
+        notes.append(str(field.encoding))
+    if field.nullable:
+        notes.append("nullable")
+    if field.tag is not None:
+        notes.append(f"tag {field.tag}")
+    return ", ".join(notes)
+
+
+def _meaning(field: PyField) -> str:
+    default = "" if field.default in _UNREMARKABLE else f"Default: {_spoken_default(field)}."
+    return f"{field.about} {default}".strip() or "See the spec."
+
+
+_UNREMARKABLE: tuple[Default, ...] = (0, False, "", (), 0.0, uuid.UUID(int=0))
+"""Defaults that are what a reader expects of their types."""
+
+
+def _spoken_default(field: PyField) -> str:
+    return "null" if field.default is None else field.default_expression
+
+
+def _wrap(text: str, indent: str, more: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        LINE_LENGTH - 4,
+        initial_indent=indent,
+        subsequent_indent=more,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,188 @@
+"""Station "render": layouts and templates -> the text of every generated file, still to be laid out by black.
+
+A file comes as pieces that stand between pairs of empty lines, so that black sees each only once: versions of a
+message share most of their classes.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePosixPath
+
+import jinja2
+
+from kipgen import names
+from kipgen.layout import MessageLayout, lay_out
+from kipgen.pymodel import LINE_LENGTH, formats, python_structs
+from kipgen.resources import template_folder
+from kipgen.spec import MessageSpec
+
+_RUNTIME_NAMES = {
+    "kipwire.uuids": {"ZERO_UUID"},
+    "kipwire.wire": {
+        *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT8", "INT16", "UINT16", "INT32", "UINT32")),
+        *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT64", "FLOAT64")),
+        *("BOOL_BYTE", "FALSE_TRUE", "MAX_EMPTY_ELEMENTS", "ONE_BYTE", "as_bytes", "as_list", "new"),
+        *("read_packed", "read_size", "read_string_size", "read_tag_section", "read_upacked"),
+        *("write_packed", "write_size", "write_string_size", "write_tag_section", "write_upacked"),
+    },
+}
+"""What generated code takes from the runtime by name, by module."""
+
+Pieces = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderVersions:
+    """The versions of the headers before inflexible and before flexible messages of a package."""
+
+    request: tuple[int, int] = (1, 2)
+    response: tuple[int, int] = (0, 1)
+
+    def before(self, spec: MessageSpec) -> tuple[int, int] | None:
+        """The pair that goes for a message; None for what has no header."""
+        if spec.name == "ApiVersionsResponse":
+            # KIP-511: a client asks before it knows whether the broker understands flexible headers.
+            return self.response[0], self.response[0]
+        return {"request": self.request, "response": self.response}.get(spec.type)
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryEntry:
+    """What the registry of a package knows about a message without importing it."""
+
+    name: str
+    module: str
+    type: str
+    api_key: int | None
+    lowest: int
+    highest: int
+    first_flexible: int
+    headers: tuple[int, int] | None
+
+
+def registry_entry(spec: MessageSpec, headers: HeaderVersions) -> RegistryEntry:
+    """A message's entry in the registry."""
+    highest = spec.valid_versions.highest
+    flexible = spec.flexible_versions.intersect(spec.valid_versions)
+    return RegistryEntry(
+        name=spec.name,
+        module=names.module_name(spec.name),
+        type=spec.type,
+        api_key=spec.api_key,
+        lowest=spec.valid_versions.lowest,
+        highest=highest,
+        first_flexible=highest + 1 if flexible.is_empty else flexible.lowest,
+        headers=headers.before(spec),
+    )
+
+
+def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> dict[PurePosixPath, Pieces]:
+    """Every file of a message, by its path in the package; a retired message has none."""
+    layouts = [_layout(spec, version, headers) for version in spec.valid_versions.each()]
+    if not layouts:
+        return {}
+    folder = PurePosixPath(names.module_name(spec.name))
+    origins = _origins(layouts)
+    files = {folder / "__init__.py": _package_of_message(spec, origins, source)}
+    for layout in layouts:
+        origin = origins[layout.version]
+        pieces = _module(layout, source) if origin == layout.version else _same(layout, origin, source)
+        files[folder / f"v{layout.version}.py"] = pieces
+    return files
+
+
+def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
+    """The `__init__` of the whole package: its registry."""
+    return (_render("package.py.j2", package=package, entries=entries),)
+
+
+def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
+    pair = headers.before(spec)
+    return lay_out(spec, version, None if pair is None else pair[version in spec.flexible_versions])
+
+
+def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
+    """By version: the version whose code it has; its own number where its form is new."""
+    origins: dict[int, int] = {}
+    previous: MessageLayout | None = None
+    for layout in layouts:
+        shares = previous is not None and layout.same_form(previous)
+        origins[layout.version] = origins[layout.version - 1] if shares else layout.version
+        previous = layout
+    return origins
+
+
+def _module(layout: MessageLayout, source: str) -> Pieces:
+    """The module of a version with code of its own."""
+    structs = python_structs(layout)
+    classes = [
+        _render("class.py.j2", struct=struct, message=layout if struct is structs[-1] else None) for struct in structs
+    ]
+    read_formats, write_formats = formats(structs)
+    head = _render(
+        "head.py.j2",
+        source=source,
+        message=layout,
+        structs=structs,
+        imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
+        read_formats=read_formats,
+        write_formats=write_formats,
+    )
+    return (head, *classes)
+
+
+def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
+    """The module of a version that shares the code of an earlier one."""
+    return (_render("same.py.j2", source=source, message=layout, origin=origin),)
+
+
+def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:
+    forms = [version for version, origin in origins.items() if version == origin]
+    text = f"{spec.name}: {spec.about}" if spec.about else f"{spec.name}."
+    versions = f"Versions {spec.valid_versions}; " + (
+        "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
+    )
+    lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
+    docstring = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+    return (_render("message.py.j2", source=source, docstring=docstring),)
+
+
+def _imports(classes: str, *, has_formats: bool) -> str:
+    """The import statements that the text of the classes needs."""
+    words = set(re.findall(r"\w+", classes))
+    standard = ["import struct"] if has_formats else []
+    if "uuid." in classes:
+        standard.append("import uuid")
+    runtime = ["import kipwire"]
+    for module, available in sorted(_RUNTIME_NAMES.items()):
+        used = sorted(available & words)
+        if used:
+            runtime.append(f"from {module} import {', '.join(used)}")
+    return "\n".join([*standard, "", *runtime]).strip()
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template_folder()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # it is Python, not HTML
+    )
+    environment.filters["dense"] = _dense
+    return environment
+
+
+def _render(template: str, **values: object) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+def _dense(text: str) -> str:
+    """Without the empty lines that conditions in a template leave behind."""
+    return "\n".join(line for line in text.splitlines() if line.strip())

@@ -1,0 +1,23 @@
+"""Where the generator's own files are: beside the code in an installed wheel, at the root of a checkout otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_CHECKOUT = _PACKAGE.parent.parent
+
+
+def schema_path() -> Path:
+    """The JSON Schema of message specs."""
+    return _first_existing("schemas/message-spec.schema.json")
+
+
+def template_folder() -> Path:
+    """The folder of the templates that generated code is rendered from."""
+    return _first_existing("templates")
+
+
+def _first_existing(name: str) -> Path:
+    installed = _PACKAGE / name
+    return installed if installed.exists() else _CHECKOUT / name

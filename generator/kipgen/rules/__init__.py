@@ -1,0 +1,19 @@
+"""The rules of the spec language, each a function with a name, a summary and examples."""
+
+from kipgen.rules import defaults, encodings, fields, kafka, message, package, reading, structs, tags
+from kipgen.rules.rule import Entry, Folder, Rule
+
+ALL: tuple[Rule, ...] = (
+    *reading.RULES,
+    *message.RULES,
+    *fields.RULES,
+    *structs.RULES,
+    *tags.RULES,
+    *defaults.RULES,
+    *encodings.RULES,
+    *package.RULES,
+    *kafka.RULES,
+)
+"""Every rule, in the order in which `kipgen rules` lists them."""
+
+__all__ = ["ALL", "Entry", "Folder", "Rule"]

@@ -1,0 +1,122 @@
+"""What Kafka's own generator minds beyond the language: rules for specs that are to go upstream (`--kafka`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.rules.examples import ALPHA, spec
+from kipgen.rules.rule import Finding, draft_rule, field_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.draft import Draft, FieldDraft
+
+_MAX_JAVA_INT = 2**31 - 1
+
+
+@draft_rule(
+    id="kafka-about",
+    summary="Kafka's generator knows about on fields only, not on messages and common structs.",
+    good=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "about": "The first letter."}'),
+    bad=spec(ALPHA, more='"about": "A probe."'),
+    severity=None,
+)
+def kafka_about(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind in ("message", "common") and "about" in body.part.given:
+            yield Finding(body.part, "Kafka's generator refuses about here; write a comment instead", "about")
+
+
+@field_rule(
+    id="kafka-encoding",
+    summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
+    good=spec(ALPHA),
+    bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "encoding": "packed32"}'),
+    severity=None,
+)
+def kafka_encoding(field: FieldDraft, _: Draft) -> Finding | None:
+    if "encoding" not in field.part.given:
+        return None
+    return Finding(field.part, "Kafka's generator refuses encoding; leave it out", "encoding")
+
+
+@field_rule(
+    "versions",
+    id="kafka-nested-versions",
+    summary="Kafka's generator wants versions on every field that has fields of its own, even a tagged one.",
+    good=spec(
+        '{"name": "Alpha", "type": "Inner", "versions": "2+", "taggedVersions": "2+", "tag": 0, "fields": [\n'
+        '      {"name": "Leaf", "type": "int32", "versions": "2+"}]}'
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Inner", "taggedVersions": "2+", "tag": 0, "fields": [\n'
+        '      {"name": "Leaf", "type": "int32", "versions": "2+"}]}'
+    ),
+    severity=None,
+)
+def kafka_nested_versions(field: FieldDraft, _: Draft) -> Finding | None:
+    if not field.fields_given or "versions" in field.part.given:
+        return None
+    text = f'Kafka\'s generator needs versions where there are fields; add "versions": "{field.spec.versions}"'
+    return Finding(field.part, text)
+
+
+@field_rule(
+    "type",
+    "default",
+    id="kafka-default-literal",
+    summary="Kafka's generator pastes defaults into Java as they are, so some do not compile.",
+    good=spec('{"name": "Alpha", "type": "uint32", "versions": "0+", "default": "0x7fffffff"}'),
+    bad=spec('{"name": "Alpha", "type": "uint32", "versions": "0+", "default": "0xffffffff"}'),
+    severity=None,
+)
+def kafka_default_literal(field: FieldDraft, _: Draft) -> Finding | None:
+    default = field.spec.default
+    if field.spec.type.element == "uint32" and isinstance(default, int) and default > _MAX_JAVA_INT:
+        return Finding(field.part, f"{default} is no int in Java; write at most {_MAX_JAVA_INT}", "default")
+    if isinstance(default, str) and (not default.isprintable() or '"' in default or "\\" in default):
+        text = "quotes, backslashes and control characters in a default give Java that does not compile"
+        return Finding(field.part, f"{text}; write the default without them", "default")
+    return None
+
+
+@field_rule(
+    "type",
+    id="kafka-bytes-array",
+    summary="Kafka's generator makes Java for arrays of bytes that does not compile.",
+    good=spec('{"name": "Alpha", "type": "[]string", "versions": "0+"}'),
+    bad=spec('{"name": "Alpha", "type": "[]bytes", "versions": "0+"}'),
+    severity=None,
+)
+def kafka_bytes_array(field: FieldDraft, _: Draft) -> Finding | None:
+    if str(field.spec.type) != "[]bytes":
+        return None
+    return Finding(field.part, "Kafka's Java for []bytes does not compile; put the bytes into a struct", "type")
+
+
+@field_rule(
+    "tag",
+    "zeroCopy",
+    id="kafka-tagged-zero-copy",
+    summary="Kafka's generator makes Java for tagged zeroCopy bytes that does not compile.",
+    good=spec('{"name": "Alpha", "type": "bytes", "versions": "2+", "taggedVersions": "2+", "tag": 0}'),
+    bad=spec(
+        '{"name": "Alpha", "type": "bytes", "versions": "2+", "taggedVersions": "2+", "tag": 0, "zeroCopy": true}'
+    ),
+    severity=None,
+)
+def kafka_tagged_zero_copy(field: FieldDraft, _: Draft) -> Finding | None:
+    if field.spec.tag is None or not field.spec.zero_copy:
+        return None
+    return Finding(field.part, "Kafka's Java for tagged zeroCopy bytes does not compile; leave it out", "zeroCopy")
+
+
+RULES = (
+    kafka_about,
+    kafka_encoding,
+    kafka_nested_versions,
+    kafka_default_literal,
+    kafka_bytes_array,
+    kafka_tagged_zero_copy,
+)

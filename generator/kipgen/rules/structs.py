@@ -1,0 +1,226 @@
+"""The structs of a message: one flat name space of inline and common structs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.rules.examples import spec
+from kipgen.rules.rule import Finding, draft_rule
+from kipgen.types import PRIMITIVES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.draft import Body, Draft, FieldDraft
+
+_SHARED = (
+    '{"name": "Shared", "versions": "0+", "fields": [\n      {"name": "Leaf", "type": "int32", "versions": "0+"}]}'
+)
+
+
+@draft_rule(
+    id="inline-struct-twice",
+    summary="A struct that several fields use is a common struct; an inline struct has one use.",
+    good=spec(
+        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
+        '{"name": "Beta", "type": "[]Shared", "versions": "0+"}',
+        common=(_SHARED,),
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": [\n'
+        '      {"name": "Leaf", "type": "int32", "versions": "0+"}]}',
+        '{"name": "Beta", "type": "[]Inner", "versions": "0+", "fields": []}',
+    ),
+)
+def inline_struct_twice(draft: Draft) -> Iterator[Finding]:
+    seen: dict[str, Body] = {}
+    for body in draft.bodies:
+        if body.kind == "inline" and not _in_common_struct(body) and "type" not in body.part.broken:
+            first = seen.setdefault(body.spec.name, body)
+            if first is not body:
+                text = f"{body.spec.name} is used in line {first.part.place('type').line} already"
+                yield Finding(body.part, f"{text}; move it to commonStructs, or rename one of the two", "type")
+
+
+@draft_rule(
+    id="inline-in-common",
+    summary="The structs that a common struct uses are common structs, too.",
+    good=spec(
+        '{"name": "Alpha", "type": "Outer", "versions": "0+"}',
+        common=(
+            '{"name": "Outer", "versions": "0+", "fields": [\n'
+            '      {"name": "Inside", "type": "Shared", "versions": "0+"}]}',
+            _SHARED,
+        ),
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Outer", "versions": "0+"}',
+        common=(
+            '{"name": "Outer", "versions": "0+", "fields": [\n'
+            '      {"name": "Inside", "type": "Inner", "versions": "0+", "fields": []}]}',
+        ),
+    ),
+)
+def inline_in_common(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        for field in body.fields if body.kind == "common" else ():
+            type_ = field.spec.type
+            if type_.has_struct and type_.element not in draft.common and "type" not in field.part.broken:
+                text = f"{type_.element} is used by the common struct {body.spec.name}"
+                yield Finding(field.part, f"{text}; move its definition to commonStructs", "type")
+
+
+@draft_rule(
+    id="common-struct-fields",
+    summary="A field that uses a common struct has no fields of its own.",
+    good=spec('{"name": "Alpha", "type": "Shared", "versions": "0+"}', common=(_SHARED,)),
+    bad=spec(
+        '{"name": "Alpha", "type": "Shared", "versions": "0+", "fields": [\n'
+        '      {"name": "Leaf", "type": "int32", "versions": "0+"}]}',
+        common=(_SHARED,),
+    ),
+)
+def common_struct_fields(draft: Draft) -> Iterator[Finding]:
+    for field, struct in _common_uses(draft):
+        if field.fields_given:
+            text = f"{struct.spec.name} is a common struct (line {struct.part.place().line}), with its fields there"
+            yield Finding(field.part, f"{text}; leave these out", "fields")
+
+
+@draft_rule(
+    id="common-struct-versions",
+    summary="A common struct exists in all versions in which it is used.",
+    good=spec(
+        '{"name": "Alpha", "type": "Shared", "versions": "1+"}',
+        common=('{"name": "Shared", "versions": "1+"}',),
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
+        common=('{"name": "Shared", "versions": "1+"}',),
+    ),
+)
+def common_struct_versions(draft: Draft) -> Iterator[Finding]:
+    for field, struct in _common_uses(draft):
+        if field.present is None or "versions" in struct.part.broken:
+            continue
+        if not struct.spec.versions.contains(field.present):
+            name = struct.spec.name
+            text = f"the field exists in versions {field.present}, but {name} in {struct.spec.versions} only"
+            yield Finding(field.part, f"{text}; widen {name}'s versions", "versions")
+
+
+@draft_rule(
+    id="recursive-struct",
+    summary="No struct contains itself, directly or through others.",
+    good=spec(
+        '{"name": "Alpha", "type": "Node", "versions": "0+"}',
+        common=('{"name": "Node", "versions": "0+"}',),
+    ),
+    bad=spec(
+        '{"name": "Alpha", "type": "Node", "versions": "0+"}',
+        common=(
+            '{"name": "Node", "versions": "0+", "fields": [\n'
+            '      {"name": "Next", "type": "[]Node", "versions": "0+"}]}',
+        ),
+    ),
+)
+def recursive_struct(draft: Draft) -> Iterator[Finding]:
+    common = draft.common
+    reported: set[str] = set()
+    for name, struct in common.items():
+        circle = _way_back(name, common)
+        if circle and reported.isdisjoint(circle):
+            reported.update(circle)
+            way = " -> ".join((*circle, name))
+            yield Finding(struct.part, f"{name} contains itself ({way}); take one of these fields out")
+
+
+@draft_rule(
+    id="duplicate-struct",
+    summary="Common structs have different names.",
+    good=spec('{"name": "Alpha", "type": "Shared", "versions": "0+"}', common=(_SHARED,)),
+    bad=spec(
+        '{"name": "Alpha", "type": "Shared", "versions": "0+"}',
+        common=('{"name": "Shared", "versions": "0+"}', '{"name": "Shared", "versions": "0+"}'),
+    ),
+)
+def duplicate_struct(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind == "common" and "name" not in body.part.broken:
+            first = draft.common[body.spec.name]
+            if first is not body:
+                text = f"there is a common struct of this name in line {first.part.place().line}; rename one"
+                yield Finding(body.part, text)
+
+
+@draft_rule(
+    id="struct-name-clash",
+    summary="A struct is not named as its message: both become classes of one module.",
+    good=spec('{"name": "Alpha", "type": "ProbeAlpha", "versions": "0+", "fields": []}'),
+    bad=spec('{"name": "Alpha", "type": "Probe", "versions": "0+", "fields": []}'),
+)
+def struct_name_clash(draft: Draft) -> Iterator[Finding]:
+    for body in draft.bodies:
+        if body.kind in ("inline", "common") and body.spec.name == draft.message.name and body.spec.name:
+            text = f"{body.spec.name} is the message's name; give the struct another"
+            yield Finding(body.part, text, "type" if body.kind == "inline" else "name")
+
+
+@draft_rule(
+    id="undefined-struct",
+    summary="A struct has a definition. Without one it is empty, which is mostly a slip such as INT32 for int32.",
+    good=spec('{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": []}'),
+    bad=spec('{"name": "Alpha", "type": "INT32", "versions": "0+"}'),
+    severity="warning",
+    kafka="warning",
+)
+def undefined_struct(draft: Draft) -> Iterator[Finding]:
+    defined = {body.spec.name for body in draft.bodies if body.kind == "common" or "fields" in body.part.given}
+    for body in draft.bodies:
+        if body.kind != "inline" or body.spec.name in defined or _in_common_struct(body):
+            continue
+        if body.part.broken.isdisjoint(("type", "fields")):
+            name = body.spec.name
+            hint = f"write {name.lower()} for the primitive" if name.lower() in PRIMITIVES else "give it fields"
+            text = f"the struct {name} is not defined and taken as empty; {hint}"
+            yield Finding(body.part, text, "type")
+
+
+def _in_common_struct(body: Body) -> bool:
+    return body.part.path[:1] == ("commonStructs",)
+
+
+def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
+    common = draft.common
+    for field in draft.fields:
+        struct = common.get(field.spec.type.element)
+        if struct is not None:
+            yield field, struct
+
+
+def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
+    """The common structs on a way from one to itself; empty if there is no such way."""
+    ways: list[tuple[str, ...]] = [(name,)]
+    seen: set[str] = set()
+    while ways:
+        way = ways.pop(0)
+        for field in common[way[-1]].fields:
+            used = field.spec.type.element
+            if used == name:
+                return way
+            if used in common and used not in seen:
+                seen.add(used)
+                ways.append((*way, used))
+    return ()
+
+
+RULES = (
+    inline_struct_twice,
+    inline_in_common,
+    common_struct_fields,
+    common_struct_versions,
+    recursive_struct,
+    duplicate_struct,
+    struct_name_clash,
+    undefined_struct,
+)

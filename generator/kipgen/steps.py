@@ -1,0 +1,165 @@
+"""Between layout and templates: the steps in which straight-line Python reads and writes a struct.
+
+Neighbouring values of a fixed width become one call of the `struct` module, together with the length or the count
+that follows them. What remains are the values of no fixed width, one step each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kipgen.layout import FieldLayout
+
+CODES = {
+    "bool": "B",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "float64": "d",
+    "uuid": "16s",
+}
+"""The code of each fixed-width type in the format of the `struct` module; bool and uuid need a conversion besides."""
+
+WIDTHS = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}
+
+_CLASSIC_PREFIX = {"string": "h", "bytes": "i", "records": "i"}
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One value of a run: a field, or the length or count of the step that follows (`field` is None)."""
+
+    code: str
+    field: FieldLayout | None = None
+
+    @property
+    def conversion(self) -> str | None:
+        """`bool` or `uuid` where the unpacked value is not yet the attribute's."""
+        kind = self.field.type.element if self.field else None
+        return kind if kind in ("bool", "uuid") else None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Values of a fixed width that stand side by side."""
+
+    slots: tuple[Slot, ...]
+
+    @property
+    def format(self) -> str:
+        """The codes of all values, such as `hiii`."""
+        return "".join(slot.code for slot in self.slots)
+
+    @property
+    def width(self) -> int:
+        return sum(WIDTHS[slot.code] for slot in self.slots)
+
+    @property
+    def is_one_byte(self) -> bool:
+        """Whether it is a single unsigned byte, which needs no unpacking."""
+        return self.format == "B"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What to do with one field of no fixed width, or with the tag section (`field` is None)."""
+
+    kind: str
+    """`text`, `blob`, `array`, `nested`, `packed` or `tags`."""
+    field: FieldLayout | None
+
+    @property
+    def element_prefix(self) -> str | None:
+        """The `struct` code before each element of an array of classic strings or bytes."""
+        if self.field is None or not self.field.type.is_array or self.field.compact:
+            return None
+        return _CLASSIC_PREFIX.get(self.field.type.element)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStep:
+    """What to write for one field of no fixed width, after the fixed ones before it."""
+
+    step: Step | None
+    """None where only a run is left."""
+    run: Run | None
+    """The fixed values before it, a classic length or count included; a varint is written by itself."""
+
+
+def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Run | Step, ...]:
+    """The steps that read these fields one after the other; every run takes in the prefix behind it."""
+    steps: list[Run | Step] = []
+    slots: list[Slot] = []
+
+    def close_run() -> None:
+        if slots:
+            steps.append(Run(tuple(slots)))
+            slots.clear()
+
+    for field in fields:
+        code = _fixed_code(field)
+        if code is not None:
+            slots.append(Slot(code, field))
+            continue
+        prefix = _prefix_code(field)
+        if prefix is not None:
+            slots.append(Slot(prefix))
+        close_run()
+        steps.append(_step_of(field))
+    if tag_section:
+        slots.append(Slot("B"))
+    close_run()
+    if tag_section:
+        steps.append(Step("tags", None))
+    return tuple(steps)
+
+
+def write_steps(fields: Sequence[FieldLayout]) -> tuple[WriteStep, ...]:
+    """The steps that write these fields one after the other, without a tag section."""
+    steps: list[WriteStep] = []
+    slots: list[Slot] = []
+    for field in fields:
+        code = _fixed_code(field)
+        if code is not None:
+            slots.append(Slot(code, field))
+            continue
+        prefix = _prefix_code(field)
+        if prefix is not None and prefix != "B":
+            slots.append(Slot(prefix))
+        steps.append(WriteStep(_step_of(field), Run(tuple(slots)) if slots else None))
+        slots.clear()
+    if slots:
+        steps.append(WriteStep(None, Run(tuple(slots))))
+    return tuple(steps)
+
+
+def _fixed_code(field: FieldLayout) -> str | None:
+    """The `struct` code of a field that always takes the same number of bytes, else None."""
+    if field.type.is_array:
+        return None
+    if field.encoding is not None:
+        return CODES[f"int{field.encoding.bits}"] if field.encoding.form == "fixed" else None
+    return CODES.get(field.type.element)
+
+
+def _step_of(field: FieldLayout) -> Step:
+    if field.type.is_array:
+        return Step("array", field)
+    if field.type.has_struct:
+        return Step("nested", field)
+    if field.encoding is not None:
+        return Step("packed", field)
+    return Step("text" if field.type.element == "string" else "blob", field)
+
+
+def _prefix_code(field: FieldLayout) -> str | None:
+    """The `struct` code of what stands before a value of no fixed width, its first byte if that is a varint."""
+    if field.type.is_struct:
+        return "B" if field.nullable else None
+    if field.encoding is not None or field.compact:
+        return "B"
+    return "i" if field.type.is_array else _CLASSIC_PREFIX[field.type.element]
