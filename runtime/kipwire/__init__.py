@@ -1,0 +1,42 @@
+"""What generated classes and their users share at run time. Needs nothing outside the standard library."""
+
+from kipwire.errors import (
+    ConversionError,
+    DecodeError,
+    EncodeError,
+    JsonError,
+    KipwireError,
+    Malformed,
+    UnsupportedVersionError,
+)
+from kipwire.fields import Field
+from kipwire.structs import DEFAULT, LazyStruct, Message, Struct, UnknownTaggedFields
+
+__all__ = [
+    "DEFAULT",
+    "ConversionError",
+    "DecodeError",
+    "EncodeError",
+    "Field",
+    "JsonError",
+    "KipwireError",
+    "LazyStruct",
+    "Malformed",
+    "Message",
+    "Struct",
+    "UnknownTaggedFields",
+    "UnsupportedVersionError",
+    "convert",
+]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.conversion import convert
+
+
+def __getattr__(name: str) -> object:
+    if name == "convert":  # few programs convert, and all of them import kipwire
+        from kipwire.conversion import convert
+
+        return convert
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,90 @@
+"""From one version of a message to another, by the rule of Kafka's writers: only what may be dropped is dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kipwire.errors import ConversionError
+from kipwire.versions import in_version
+from kipwire.walk import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.fields import Field
+    from kipwire.structs import Message, Struct
+
+
+def convert(message: Message, version: int) -> Message:
+    """The message in another version; the given one stays as it is, nothing is shared between the two.
+
+    A field that the other version does not have is dropped if it has its default value or is ignorable (the spec's
+    `ignorable`). Fields that only the other version has get their defaults. Unknown tagged fields are kept if the
+    other version is flexible.
+
+    Raises:
+        ConversionError: something would be lost: a field that may not be dropped, a null where the other version
+            allows none, unknown tagged fields. Everything that would be lost is named.
+        UnsupportedVersionError: the message has no such version.
+    """
+    target = in_version(type(message), version)
+    conversion = _Conversion(version)
+    result = conversion.struct(message, target)
+    if conversion.lost:
+        paths = [path for path, _ in conversion.lost]
+        reason = "; ".join(f"{path}: {why}" for path, why in conversion.lost)
+        raise ConversionError(message.NAME, message.VERSION, paths[0], f"cannot become version {version}: {reason}")
+    return result  # type: ignore[no-any-return]
+
+
+class _Conversion:
+    """One conversion: where it is, and what it would lose."""
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+        self.path: list[str | int] = []
+        self.lost: list[tuple[str, str]] = []
+
+    def lose(self, why: str) -> None:
+        self.lost.append((path_text(self.path), why))
+
+    def struct(self, item: Struct, target: type[Any]) -> Any:
+        targets = {field.spec_name: field for field in target.FIELDS}
+        values = {}
+        for field in item.FIELDS:
+            value = getattr(item, field.name)
+            self.path.append(field.name)
+            other = targets.get(field.spec_name)
+            if other is not None:
+                values[other.name] = self.field(field, other, value)
+            elif not field.ignorable and not field.is_default(value):
+                self.lose(f"version {self.version} has no such field, and it is not ignorable")
+            self.path.pop()
+        result = target(**values)
+        if item.FLEXIBLE and item._unknown_tagged_fields:
+            self.unknown(item._unknown_tagged_fields, target, result)
+        return result
+
+    def unknown(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> None:
+        self.path.append("unknown_tagged_fields")
+        if target.FLEXIBLE:
+            result.unknown_tagged_fields = dict(fields)
+        else:
+            self.lose(f"version {self.version} is not flexible and has no tagged fields")
+        self.path.pop()
+
+    def field(self, field: Field, other: Field, value: Any) -> Any:
+        if value is None:
+            if not other.nullable:
+                self.lose(f"null, which version {self.version} does not allow here")
+            return None
+        if not field.array:
+            return self.element(other, value)
+        elements = []
+        for index, element in enumerate(value):
+            self.path.append(index)
+            elements.append(self.element(other, element))
+            self.path.pop()
+        return elements
+
+    def element(self, other: Field, value: Any) -> Any:
+        return value if other.struct is None else self.struct(value, other.struct)

@@ -1,0 +1,214 @@
+"""The JSON form of messages: that of Kafka's Java converters, made generic over the field metadata.
+
+Objects have the spec's field names with the first letter lowered. Bytes and records are standard base64, uuids are
+URL-safe base64 without padding, NaN and the infinities are strings. Tagged fields at their defaults are left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import uuid
+from typing import Any, NoReturn, TypeVar
+
+from kipwire.errors import JsonError
+from kipwire.values import INTEGER_BITS, check, integer_range
+from kipwire.versions import struct_in_other_versions
+from kipwire.walk import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kipwire.fields import Field
+    from kipwire.structs import Message, Struct
+
+M = TypeVar("M", bound="Message")
+S = TypeVar("S", bound="Struct")
+
+_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def write_json(message: Message) -> dict[str, Any]:
+    """The message as plain data for `json.dumps`.
+
+    Raises:
+        EncodeError: a value does not fit its field.
+    """
+    check(message)
+    return _struct_to_json(message)
+
+
+def _struct_to_json(item: Struct) -> dict[str, Any]:
+    result = {}
+    for field in item.FIELDS:
+        value = getattr(item, field.name)
+        if field.tag is None or not field.is_default(value):
+            result[field.json_name] = _to_json(field, value)
+    return result
+
+
+def _to_json(field: Field, value: Any) -> Any:
+    if value is None:
+        return None
+    convert = _element_to_json(field)
+    return [convert(element) for element in value] if field.array else convert(value)
+
+
+def _element_to_json(field: Field) -> Callable[[Any], Any]:
+    if field.struct is not None:
+        return _struct_to_json
+    return _TO_JSON.get(field.element, _same)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _float_to_json(value: float) -> float | str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return float(value)
+
+
+def _bytes_to_json(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _uuid_to_json(value: uuid.UUID) -> str:
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+
+
+_TO_JSON: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "float64": _float_to_json,
+    "bytes": _bytes_to_json,
+    "records": _bytes_to_json,
+    "uuid": _uuid_to_json,
+}
+
+
+def read_json(cls: type[M], value: Any) -> M:
+    """The message that a JSON object describes.
+
+    Raises:
+        JsonError: it does not describe a message of this version; it tells the path.
+    """
+    return _Reader(cls).struct(cls, value)
+
+
+class _Reader:
+    """Reads one JSON object, keeping track of the path."""
+
+    def __init__(self, message: type[Message]) -> None:
+        self.message = message
+        self.path: list[str | int] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        raise JsonError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
+
+    def struct(self, cls: type[S], value: Any) -> S:
+        if not isinstance(value, dict):
+            self.fail(f"must be a JSON object, not {_kind(value)}")
+        values = {}
+        fields = {field.json_name: field for field in cls.FIELDS}
+        for name, field in fields.items():
+            if name in value:
+                self.path.append(name)
+                values[field.name] = self.field(field, value[name])
+                self.path.pop()
+            elif field.tag is None:
+                self.fail(f"the key {name!r} is missing")
+        for name in value:
+            if name not in fields:
+                self.path.append(str(name))
+                self.foreign(cls, name, value[name])
+                self.path.pop()
+        return cls(**values)
+
+    def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
+        """A key that is no field of this version: fine only if another version has it and it may be dropped."""
+        for version, other in struct_in_other_versions(self.message, cls):
+            for field in other.FIELDS:
+                if field.json_name == name:
+                    if not field.ignorable and not field.is_default(self.field(field, value)):
+                        self.fail(f"not a field of this version (but of version {version}), and not ignorable")
+                    return
+        self.fail("no version of the message has a field of this name")
+
+    def field(self, field: Field, value: Any) -> Any:
+        if value is None:
+            if not field.nullable:
+                self.fail("must not be null in this version")
+            return None
+        if not field.array:
+            return self.element(field, value)
+        if not isinstance(value, list):
+            self.fail(f"must be a JSON array, not {_kind(value)}")
+        elements = []
+        for index, element in enumerate(value):
+            self.path.append(index)
+            elements.append(self.element(field, element))
+            self.path.pop()
+        return elements
+
+    def element(self, field: Field, value: Any) -> Any:
+        kind = field.element
+        if field.struct is not None:
+            return self.struct(field.struct, value)
+        if kind in INTEGER_BITS:
+            return self.integer(field, value)
+        if kind == "bool":
+            return self.of_type(bool, "true or false", value)
+        if kind == "float64":
+            return self.float(value)
+        text = self.of_type(str, "a string", value)
+        if kind == "uuid":
+            return self.uuid(text)
+        return text if kind == "string" else self.bytes(text)
+
+    def of_type(self, type_: type, wanted: str, value: Any) -> Any:
+        if not isinstance(value, type_):
+            self.fail(f"must be {wanted}, not {_kind(value)}")
+        return value
+
+    def integer(self, field: Field, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            self.fail(f"must be a whole number, not {_kind(value)}")
+        lowest, highest = integer_range(field.element, field.encoding)
+        if not lowest <= value <= highest:
+            self.fail(f"{value} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+        return value
+
+    def float(self, value: Any) -> float:
+        if isinstance(value, str) and value in _SPECIAL_FLOATS:
+            return _SPECIAL_FLOATS[value]
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            self.fail(f"must be a number, not {_kind(value)}")
+        try:
+            return float(value)
+        except OverflowError:
+            self.fail("too large for a float64")
+
+    def uuid(self, text: str) -> uuid.UUID:
+        try:
+            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raw = b""
+        if len(raw) != 16:
+            self.fail(f"{text!r} is not 16 bytes in URL-safe base64")
+        return uuid.UUID(bytes=raw)
+
+    def bytes(self, text: str) -> bytes:
+        try:
+            return base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            self.fail("not valid base64")
+
+
+def _kind(value: Any) -> str:
+    names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+    return names.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)

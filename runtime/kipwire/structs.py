@@ -1,0 +1,260 @@
+"""The two classes under every generated class: `Struct`, and `Message` for the outermost one."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, TypeVar, overload
+
+from kipwire.errors import DecodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn, Self
+
+    from kipwire.fields import Field
+
+T = TypeVar("T")
+
+
+class _Default:
+    """The type of `DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Any = _Default()
+"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
+
+
+class LazyStruct(Generic[T]):
+    """A tagged struct that is made when it is first asked for, since most are never sent nor looked at."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self.make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.slot = f"_{name}"
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: Struct, owner: type) -> T: ...
+    def __get__(self, instance: Struct | None, owner: type) -> Self | T:
+        if instance is None:
+            return self
+        value = getattr(instance, self.slot)
+        if value is DEFAULT:
+            value = self.make()
+            setattr(instance, self.slot, value)
+        return value  # type: ignore[no-any-return]
+
+    def __set__(self, instance: Struct, value: T) -> None:
+        setattr(instance, self.slot, value)
+
+
+class UnknownTaggedFields:
+    """The tagged fields that came with a struct and that its spec does not know, by tag; made when asked for."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, instance: Struct, owner: type) -> dict[int, bytes]: ...
+    def __get__(self, instance: Struct | None, owner: type) -> Self | dict[int, bytes]:
+        if instance is None:
+            return self
+        fields = instance._unknown_tagged_fields
+        if fields is None:
+            fields = instance._unknown_tagged_fields = {}
+        return fields
+
+    def __set__(self, instance: Struct, value: dict[int, bytes]) -> None:
+        instance._unknown_tagged_fields = value
+
+
+class Struct:
+    """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
+
+    # Only flexible classes set and offer it, as `unknown_tagged_fields`; None is the same as no unknown field.
+    __slots__ = ("_unknown_tagged_fields",)
+    __hash__ = None  # type: ignore[assignment]
+
+    FIELDS: ClassVar[tuple[Field, ...]]
+    """The fields of this version in the order of the spec."""
+    FLEXIBLE: ClassVar[bool]
+    """Whether the version is flexible (KIP-482): compact lengths, and a tag section behind the fields."""
+    TAGS: ClassVar[frozenset[int]] = frozenset()
+    """The tags that this version has fields for."""
+    DECLARED_TAGS: ClassVar[frozenset[int]] = frozenset()
+    """The tags that any version has fields for; those of other versions are errors here, not unknown tags."""
+
+    _unknown_tagged_fields: dict[int, bytes] | None
+
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+        raise NotImplementedError
+
+    def _tagged_fields(self) -> list[tuple[int, bytes]]:
+        return []
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Struct) or type(self) is not type(other):
+            return NotImplemented
+        if any(getattr(self, field.name) != getattr(other, field.name) for field in self.FIELDS):
+            return False
+        return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
+
+    def __repr__(self) -> str:
+        values = [f"{field.name}={getattr(self, field.name)!r}" for field in self.FIELDS]
+        if self.FLEXIBLE and self._unknown_tagged_fields:
+            values.append(f"unknown_tagged_fields={self._unknown_tagged_fields!r}")
+        return f"{type(self).__name__}({', '.join(values)})"
+
+    def __replace__(self, **changes: Any) -> Self:
+        """A copy with other values, for `copy.replace`."""
+        values = {field.name: getattr(self, field.name) for field in self.FIELDS}
+        unknown = {"unknown_tagged_fields": dict(self._unknown_tagged_fields or {})} if self.FLEXIBLE else {}
+        unknown_changes = {name: changes.pop(name) for name in unknown if name in changes}
+        copy = type(self)(**{**values, **changes})
+        for name, fields in {**unknown, **unknown_changes}.items():
+            setattr(copy, name, fields)
+        return copy
+
+
+class Message(Struct):
+    """A message of one version: what can be sent, received or stored by itself."""
+
+    __slots__ = ()
+
+    NAME: ClassVar[str]
+    """The message's name in its spec."""
+    TYPE: ClassVar[str]
+    """The spec's `type`, such as `request`."""
+    API_KEY: ClassVar[Any]
+    """An int; None where the spec has none."""
+    HEADER_VERSION: ClassVar[Any]
+    """An int, of requests and responses only: the version of the header that stands before them."""
+    VERSION: ClassVar[int]
+    MIN_VERSION: ClassVar[int]
+    """The lowest version of this message that there is a class for."""
+    MAX_VERSION: ClassVar[int]
+
+    if TYPE_CHECKING:
+
+        @classmethod
+        def _read(cls, data: bytes, pos: int) -> tuple[Self, int]: ...
+        def _write(self, add: Callable[[bytes], object]) -> None: ...
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """The message that the buffer holds, from its first to its last byte.
+
+        Raises:
+            DecodeError: the buffer is not exactly one message of this version; it tells field path and byte offset.
+        """
+        if type(data) is not bytes:
+            data = bytes(data)
+        try:
+            message, end = cls._read(data, 0)
+            if end == len(data):
+                return message
+        except Exception as failure:
+            _explain_decode(cls, data, 0, failure, whole=True)
+        _explain_decode(cls, data, 0, None, whole=True)
+
+    @classmethod
+    def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
+        """The message that starts at `offset` of a longer buffer, and the offset behind it.
+
+        Pass `bytes` where you can: any other buffer is copied first, at each call.
+
+        Raises:
+            DecodeError: no message of this version stands there; its offset counts from the start of the buffer.
+            ValueError: the offset lies outside the buffer.
+        """
+        if type(data) is not bytes:
+            data = bytes(data)
+        if not 0 <= offset <= len(data):
+            raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
+        try:
+            message, end = cls._read(data, offset)
+            if end <= len(data):
+                return message, end
+        except Exception as failure:
+            _explain_decode(cls, data, offset, failure, whole=False)
+        _explain_decode(cls, data, offset, None, whole=False)
+
+    def encode(self) -> bytes:
+        """The message's bytes, without a header.
+
+        Raises:
+            EncodeError: a value does not fit its field; it tells the field's path.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts.append)
+            return b"".join(parts)
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def encoded_size(self) -> int:
+        """How many bytes `encode` gives, without putting them together.
+
+        Raises:
+            EncodeError: as `encode`.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts.append)
+            return sum(map(len, parts))
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form that Kafka's Java converters use, as plain data for `json.dumps`; see docs/json.md.
+
+        Unknown tagged fields are not part of it.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+        """
+        from kipwire.json_form import write_json
+
+        return write_json(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The message that a JSON object describes, the reverse of `to_json`.
+
+        A key of a field that only other versions have is accepted where its value may be dropped: where it is the
+        default, or the field is ignorable.
+
+        Raises:
+            JsonError: a key is unknown or missing, or a value is not of its field's type; it tells the path.
+        """
+        from kipwire.json_form import read_json
+
+        return read_json(cls, value)
+
+
+def _explain_decode(
+    cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
+) -> NoReturn:
+    """Raise the DecodeError that tells where the fault is that the reader stumbled over."""
+    from kipwire.walk import walk
+
+    end = walk(cls, data, offset)
+    if whole and end < len(data):
+        reason = f"{len(data) - end} bytes are left over behind the message"
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, reason)
+    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
+
+
+def _explain_encode(message: Message, failure: Exception) -> NoReturn:
+    """Raise the EncodeError that tells which value the writer stumbled over."""
+    from kipwire.values import check
+
+    check(message)
+    raise failure

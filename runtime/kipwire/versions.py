@@ -1,0 +1,41 @@
+"""From a class of one version to its counterparts in others."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from kipwire.errors import UnsupportedVersionError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from kipwire.structs import Message, Struct
+
+
+def _module(cls: type[Message], version: int) -> ModuleType:
+    return import_module(f"{cls.__module__.rpartition('.')[0]}.v{version}")
+
+
+def in_version(cls: type[Message], version: int) -> type[Message]:
+    """The class of the same message in another version.
+
+    Raises:
+        UnsupportedVersionError: the message has no such version.
+    """
+    if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
+        known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
+        raise UnsupportedVersionError(f"there is no version {version} of {cls.NAME}; it has {known}")
+    found: type[Message] = getattr(_module(cls, version), cls.__name__)
+    return found
+
+
+def struct_in_other_versions(message: type[Message], struct: type[Struct]) -> Iterator[tuple[int, type[Struct]]]:
+    """The classes of the same struct in the message's other versions: first the later ones, then the earlier ones."""
+    later = range(message.VERSION + 1, message.MAX_VERSION + 1)
+    earlier = range(message.VERSION - 1, message.MIN_VERSION - 1, -1)
+    for version in (*later, *earlier):
+        other = getattr(_module(message, version), struct.__name__, None)
+        if other is not None:
+            yield version, other

@@ -1,0 +1,275 @@
+"""The walker: reads a message field by field from the metadata of its class, slowly, but knowing where it is.
+
+The generated readers only find out that something is wrong. The walker then goes through the same bytes by the same
+rules and tells the place; whoever wants to see every field with its bytes hands it a function to report to.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from typing import NoReturn
+
+from kipwire import wire
+from kipwire.errors import DecodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kipwire.fields import Field
+    from kipwire.structs import Message, Struct
+
+    Report = Callable[[str, str, int, int, object], object]
+
+FIXED = {
+    "int8": struct.Struct(">b"),
+    "int16": struct.Struct(">h"),
+    "uint16": struct.Struct(">H"),
+    "int32": struct.Struct(">i"),
+    "uint32": struct.Struct(">I"),
+    "int64": struct.Struct(">q"),
+    "float64": struct.Struct(">d"),
+}
+"""The types of a fixed width that one unpacking gives."""
+
+_WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
+
+
+def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None) -> int:
+    """Read one message that starts at `pos` and return the position behind it.
+
+    `report`, where given, is called for every value and every length, count, marker and tag around it, in the order
+    of the bytes, with the field's path, what it is (a type of the spec, or `length`, `count`, `marker`, `tags`,
+    `tag`, `size`, `unknown`), the positions of its first byte and behind its last, and the value.
+
+    Raises:
+        DecodeError: at the first fault.
+    """
+    return _Walker(cls, data, report).struct(cls, pos)
+
+
+class _Walker:
+    """One walk over one buffer."""
+
+    def __init__(self, cls: type[Message], data: bytes, report: Report | None) -> None:
+        self.cls = cls
+        self.data = data
+        self.limit = len(data)
+        self.report = report
+        self.path: list[str | int] = []
+
+    def fail(self, pos: int, reason: str) -> NoReturn:
+        raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
+
+    def tell(self, kind: str, start: int, end: int, value: object) -> None:
+        if self.report is not None:
+            self.report(path_text(self.path), kind, start, end, value)
+
+    def need(self, pos: int, count: int) -> int:
+        """The position behind so many bytes, which must be there."""
+        left = self.limit - pos
+        if count > left:
+            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left")
+        return pos + count
+
+    def struct(self, cls: type[Struct], pos: int) -> int:
+        tagged: dict[int, Field] = {}
+        for field in cls.FIELDS:
+            if field.tag is None:
+                self.path.append(field.name)
+                pos = self.field(field, pos)
+                self.path.pop()
+            else:
+                tagged[field.tag] = field
+        return self.tag_section(cls, tagged, pos) if cls.FLEXIBLE else pos
+
+    def tag_section(self, cls: type[Struct], tagged: dict[int, Field], pos: int) -> int:
+        start = pos
+        count, pos = self.varint(pos, 31, "count of tagged fields")
+        self.tell("tags", start, pos, count)
+        previous = -1
+        for _ in range(count):
+            start = pos
+            tag, pos = self.varint(pos, 31, "tag")
+            self.tell("tag", start, pos, tag)
+            if tag <= previous:
+                self.fail(start, f"tag {tag} stands behind tag {previous}: tags must ascend")
+            previous = tag
+            field = tagged.get(tag)
+            self.path.append(field.name if field else f"<tag {tag}>")
+            size_at = pos
+            size, pos = self.varint(pos, 31, "size of a tagged field")
+            self.tell("size", size_at, pos, size)
+            end = self.need(pos, size)
+            if field is not None:
+                pos = self.field(field, pos)
+                if pos != end:
+                    self.fail(size_at, f"size says {size} bytes, the value takes {size + pos - end}")
+            elif tag in cls.DECLARED_TAGS:
+                self.fail(start, f"tag {tag} belongs to other versions and is not valid in this one")
+            else:
+                self.tell("unknown", pos, end, self.data[pos:end])
+                pos = end
+            self.path.pop()
+        return pos
+
+    def field(self, field: Field, pos: int) -> int:
+        if field.array:
+            return self.array(field, pos)
+        if field.struct is not None:
+            return self.nested(field, field.struct, pos)
+        return self.value(field, pos, nullable=field.nullable)
+
+    def nested(self, field: Field, cls: type[Struct], pos: int) -> int:
+        if field.nullable:
+            start = pos
+            if field.tag is None:
+                pos = self.need(pos, 1)
+                marker, null, present = self.data[start], 255, "1 or 255 (-1)"
+            else:
+                marker, pos = self.varint(pos, 31, "marker of a nullable struct")
+                null, present = 0, "1 or 0"
+            if marker not in (1, null):
+                self.fail(start, f"marker of a nullable struct is {marker}; it must be {present}")
+            self.tell("marker", start, pos, marker)
+            if marker == null:
+                return pos
+        return self.struct(cls, pos)
+
+    def array(self, field: Field, pos: int) -> int:
+        start = pos
+        count, pos = self.length(field, pos, "int32", "array", nullable=field.nullable)
+        self.tell("count", start, pos, count)
+        if count is None:
+            return pos
+        if field.struct is None and field.element in _WIDTH and field.encoding is None:
+            return self.run(field, count, pos)
+        if field.struct is not None and count > wire.MAX_EMPTY_ELEMENTS and minimum_size(field.struct) == 0:
+            self.fail(start, f"{count} elements of no bytes; at most {wire.MAX_EMPTY_ELEMENTS} are read")
+        for index in range(count):
+            self.path.append(index)
+            if field.struct is not None:
+                pos = self.struct(field.struct, pos)
+            else:
+                pos = self.value(field, pos, nullable=False)
+            self.path.pop()
+        return pos
+
+    def run(self, field: Field, count: int, pos: int) -> int:
+        """Elements of a fixed width; one by one only where somebody wants to know."""
+        end = self.need(pos, count * _WIDTH[field.element])
+        if self.report is None and field.element != "bool":
+            return end
+        for index in range(count):
+            self.path.append(index)
+            pos = self.value(field, pos, nullable=False)
+            self.path.pop()
+        return end
+
+    def value(self, field: Field, pos: int, *, nullable: bool) -> int:
+        """One value of a primitive type."""
+        start, element = pos, field.element
+        value: object
+        if field.encoding is not None and not field.encoding.startswith("fixed"):
+            value, pos = self.packed(field.encoding, pos)
+        elif element in FIXED:
+            packer = FIXED[f"int{field.encoding[5:]}" if field.encoding else element]
+            pos = self.need(pos, packer.size)
+            (value,) = packer.unpack_from(self.data, start)
+        elif element == "bool":
+            pos = self.need(pos, 1)
+            if self.data[start] > 1:
+                self.fail(start, f"bool is {self.data[start]}; it must be 0 or 1")
+            value = bool(self.data[start])
+        elif element == "uuid":
+            pos = self.need(pos, 16)
+            value = uuid.UUID(bytes=self.data[start:pos])
+        else:
+            size, pos = self.length(field, pos, "int16" if element == "string" else "int32", element, nullable=nullable)
+            self.tell("length", start, pos, size)
+            if size is None:
+                return pos
+            if element == "string" and size > wire.MAX_STRING:
+                self.fail(start, f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+            start = pos
+            pos = self.need(pos, size)
+            raw = self.data[start:pos]
+            value = self.text(raw, start) if element == "string" else raw
+        self.tell(element, start, pos, value)
+        return pos
+
+    def text(self, raw: bytes, pos: int) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            self.fail(pos + error.start, f"not UTF-8: {error.reason}")
+
+    def length(self, field: Field, pos: int, classic: str, what: str, *, nullable: bool) -> tuple[int | None, int]:
+        """A length or a count: (None for null, position behind it)."""
+        start = pos
+        if field.compact:
+            size, pos = self.varint(pos, 31, f"length of the {what}")
+            length = size - 1
+        else:
+            packer = FIXED[classic]
+            pos = self.need(pos, packer.size)
+            (length,) = packer.unpack_from(self.data, start)
+        if length >= 0:
+            return length, pos
+        if length == -1 and nullable:
+            return None, pos
+        if length == -1:
+            self.fail(start, f"null, but this {what} must not be null in this version")
+        self.fail(start, f"length of the {what} is {length}")
+
+    def packed(self, encoding: str, pos: int) -> tuple[int, int]:
+        form, bits = (encoding[:-2], int(encoding[-2:]))
+        value, pos = self.varint(pos, bits, encoding)
+        if form == "packed":
+            return (value >> 1) ^ -(value & 1), pos
+        return (value - (1 << bits) if value >> bits - 1 else value), pos
+
+    def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
+        """An unsigned varint: minimal, and of so many bits at most."""
+        start, value, shift = pos, 0, 0
+        while True:
+            self.need(pos, 1)
+            byte = self.data[pos]
+            pos += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+            if shift >= bits:
+                self.fail(start, f"{what} is a varint of more than {bits} bits")
+        if not byte and pos - start > 1:
+            self.fail(start, f"{what} is a varint with needless bytes at its end")
+        if value >> bits:
+            self.fail(start, f"{what} is a varint of more than {bits} bits")
+        return value, pos
+
+
+def path_text(path: list[str | int]) -> str:
+    """A path as people read it: `topics[0].name`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def minimum_size(cls: type[Struct]) -> int:
+    """The fewest bytes that the struct takes."""
+    if cls.FLEXIBLE:
+        return 1
+    return sum(_minimum(field) for field in cls.FIELDS)
+
+
+def _minimum(field: Field) -> int:
+    if field.array:
+        return 4
+    if field.struct is not None:
+        return 1 if field.nullable else minimum_size(field.struct)
+    if field.encoding is not None:
+        return 1
+    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or _WIDTH[field.element]

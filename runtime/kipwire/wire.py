@@ -1,0 +1,237 @@
+"""What generated code reads and writes with: the parts that are too long to stand inline, and tables.
+
+Functions that read take the whole buffer and a position and return a position. A short buffer is never checked for
+where it is read: a slice that comes out short leaves the position beyond the end, and the next read or the last
+comparison of `Message.decode` notices.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Packer
+
+from kipwire.errors import Malformed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from kipwire.structs import Struct
+
+    T = TypeVar("T")
+
+    def new(cls: type[T]) -> T: ...
+
+else:
+    new = object.__new__
+    """An instance without a call of `__init__`; the reader sets every slot itself."""
+
+MAX_STRING = 32767
+"""Bytes that a string may have, in classic and in compact form alike."""
+MAX_LENGTH = 2**31 - 2
+"""Bytes or elements that a compact length can tell of."""
+MAX_EMPTY_ELEMENTS = 1000
+"""Elements an array may have whose elements take no byte, since no input bounds their number."""
+MAX_TAG = 2**31 - 1
+
+ONE_BYTE = tuple(bytes((i,)) for i in range(256))
+FALSE_TRUE = (False, True)
+BOOL_BYTE = {False: 0, True: 1}
+
+
+class _Unpackers(dict[int, "Callable[[bytes, int], tuple[Any, ...]]"]):
+    """By count: the function that reads so many fixed-width elements."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[[bytes, int], tuple[Any, ...]]:
+        unpack = Packer(f">{count}{self.code}").unpack_from
+        if count < 256:  # longer ones are rare and must not fill the memory
+            self[count] = unpack
+        return unpack
+
+
+class _Packers(dict[int, "Callable[..., bytes]"]):
+    """By count: the function that writes so many fixed-width elements."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+
+    def __missing__(self, count: int) -> Callable[..., bytes]:
+        pack = Packer(f">{count}{self.code}").pack
+        if count < 256:
+            self[count] = pack
+        return pack
+
+
+UNPACK_INT8, PACK_INT8 = _Unpackers("b"), _Packers("b")
+UNPACK_INT16, PACK_INT16 = _Unpackers("h"), _Packers("h")
+UNPACK_UINT16, PACK_UINT16 = _Unpackers("H"), _Packers("H")
+UNPACK_INT32, PACK_INT32 = _Unpackers("i"), _Packers("i")
+UNPACK_UINT32, PACK_UINT32 = _Unpackers("I"), _Packers("I")
+UNPACK_INT64, PACK_INT64 = _Unpackers("q"), _Packers("q")
+UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
+
+
+# Unsigned varints (KIP-482). The first byte is read inline; these take over where it is 128 or more.
+
+
+def _read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
+    """The varint whose first byte stands before `pos`: minimal form only, and no more than so many bits."""
+    value = data[pos - 1] & 0x7F
+    shift = 7
+    while True:
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+        if shift >= bits:
+            raise Malformed
+    if not byte or value >> bits:
+        raise Malformed
+    return value, pos
+
+
+def read_size(data: bytes, pos: int) -> tuple[int, int]:
+    """A compact size, a count or a tag of two bytes and more: (value, position behind it)."""
+    byte = data[pos]
+    if 0 < byte < 0x80:
+        return byte << 7 | data[pos - 1] & 0x7F, pos + 1
+    return _read_varint(data, pos, 31)
+
+
+def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
+    """The compact size of a string, of two bytes and more."""
+    size, pos = read_size(data, pos)
+    if size > MAX_STRING + 1:
+        raise Malformed
+    return size, pos
+
+
+def write_varint(value: int) -> bytes:
+    """Any number from 0 as an unsigned varint."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def write_size(size: int) -> bytes:
+    """A compact size of two bytes and more."""
+    if size < 0x4000:
+        return ONE_BYTE[size & 0x7F | 0x80] + ONE_BYTE[size >> 7]
+    if size > MAX_LENGTH + 1:
+        raise Malformed
+    return write_varint(size)
+
+
+def write_string_size(size: int) -> bytes:
+    """The compact size of a string, of two bytes and more."""
+    if size > MAX_STRING + 1:
+        raise Malformed
+    return write_size(size)
+
+
+# Integers as varints (KIP-625). As above, a first byte below 128 is dealt with inline.
+
+
+def read_packed(data: bytes, pos: int, bits: int) -> tuple[int, int]:
+    """A zigzag varint of two bytes and more."""
+    value, pos = _read_varint(data, pos, bits)
+    return (value >> 1) ^ -(value & 1), pos
+
+
+def read_upacked(data: bytes, pos: int, bits: int) -> tuple[int, int]:
+    """A varint of two bytes and more that holds the two's complement pattern of so many bits."""
+    value, pos = _read_varint(data, pos, bits)
+    return (value - (1 << bits) if value >> bits - 1 else value), pos
+
+
+def write_packed(value: int, bits: int) -> bytes:
+    """A number as zigzag varint; it must fit the bits."""
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise Malformed
+    return write_varint((value << 1) ^ (value >> bits - 1))
+
+
+def write_upacked(value: int, bits: int) -> bytes:
+    """A number as varint of its two's complement pattern; it must fit the bits."""
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise Malformed
+    return write_varint(value & (1 << bits) - 1)
+
+
+# Values that are not quite of the attribute's type, but mean the same.
+
+
+def as_list(value: list[T]) -> list[T]:
+    """An array given as a tuple or as a subclass of list."""
+    if not isinstance(value, (list, tuple)):
+        raise Malformed
+    return list(value)
+
+
+def as_bytes(value: bytes) -> bytes:
+    """Bytes given in another buffer type."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise Malformed
+    return bytes(value)
+
+
+# Tag sections (KIP-482).
+
+
+def read_tag_section(item: Struct, data: bytes, pos: int) -> int:
+    """Read a tag section that is not empty into its struct; return the position behind it."""
+    count = data[pos]
+    pos += 1
+    if count > 127:
+        count, pos = read_size(data, pos)
+    unknown: dict[int, bytes] = {}
+    previous = -1
+    for _ in range(count):
+        tag = data[pos]
+        pos += 1
+        if tag > 127:
+            tag, pos = read_size(data, pos)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            size, pos = read_size(data, pos)
+        if tag <= previous:
+            raise Malformed
+        previous = tag
+        end = pos + size
+        if tag in item.TAGS:
+            pos = item._read_tagged_field(tag, data, pos)
+            if pos != end:
+                raise Malformed
+        elif tag in item.DECLARED_TAGS:
+            raise Malformed
+        else:
+            unknown[tag] = data[pos:end]
+            pos = end
+    item._unknown_tagged_fields = unknown
+    return pos
+
+
+def write_tag_section(item: Struct, add: Callable[[bytes], object]) -> None:
+    """Write a struct's tag section, known and unknown fields merged in the order of their tags."""
+    fields = item._tagged_fields()
+    unknown = item._unknown_tagged_fields
+    if unknown:
+        for tag, value in unknown.items():
+            if tag in item.DECLARED_TAGS or not 0 <= tag <= MAX_TAG:
+                raise Malformed
+            fields.append((tag, as_bytes(value)))
+        fields.sort()
+    add(write_varint(len(fields)))
+    for tag, value in fields:
+        add(write_varint(tag))
+        add(write_varint(len(value)))
+        add(value)
