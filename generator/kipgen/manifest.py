@@ -17,6 +17,9 @@ from kipgen.resources import schema_path, template_folder
 
 FILE_NAME = "kipgen.manifest.json"
 
+_COMMAND_LINE = ("__main__.py", "cli.py", "starter.py")
+"""The modules that have no part in what is generated."""
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -56,7 +59,8 @@ def digest(data: bytes) -> str:
 def generator_hash() -> str:
     """Changes with whatever the generated code depends on besides the specs: our code, the templates, black."""
     package = Path(__file__).parent
-    files = [*package.rglob("*.py"), *template_folder().glob("*.j2"), schema_path()]
+    modules = [file for file in package.rglob("*.py") if file.name not in _COMMAND_LINE]
+    files = [*modules, *template_folder().glob("*.j2"), schema_path()]
     content = b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in sorted(files))
     return digest(version("black").encode() + content)
 

@@ -46,7 +46,8 @@ def check_shape(document: Document) -> Shape:
     """Check a document against the JSON Schema of the language."""
     problems: list[Problem] = []
     broken: set[JsonPath] = set()
-    errors: Iterable[Any] = _validator().iter_errors(document.value)
+    instance: Any = document.value
+    errors: Iterable[Any] = _validator().iter_errors(instance)
     for error in errors:
         for problem, path in _translate(document, error):
             if path not in broken:

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Makes the virtual environment of a checkout: finds a Python that is new enough, installs what pyproject.toml asks for.
+set -euo pipefail
+
+PYTHON=${PYTHON:-python3}
+VENV=${VENV:-.venv}
+
+is_new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+for candidate in "$PYTHON" python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null && is_new_enough "$candidate"; then
+        found=$candidate
+        break
+    fi
+done
+if [ -z "${found:-}" ]; then
+    echo "kipwire needs Python 3.11 or newer; install one, or name one: make setup PYTHON=/path/to/python" >&2
+    exit 2
+fi
+
+if [ ! -x "$VENV/bin/python" ]; then
+    echo "Making $VENV with $("$found" --version)"
+    if ! "$found" -m venv "$VENV" 2>/dev/null; then
+        rm -rf "$VENV"
+        echo "This Python cannot make virtual environments; installing python3-venv"
+        apt-get update -qq
+        apt-get install -y -qq python3-venv
+        "$found" -m venv "$VENV"
+    fi
+fi
+echo "Installing kipwire and what its development needs into $VENV (see pyproject.toml for why each is there)"
+"$VENV/bin/pip" install --quiet --disable-pip-version-check --editable '.[dev,bench]'

@@ -1,0 +1,227 @@
+"""What a program can rely on when it uses generated classes."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import subprocess
+import sys
+import uuid
+
+import pytest
+
+import kafka_messages
+import kipwire
+from kafka_messages.fetch_request.v12 import FetchRequest
+from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
+from kafka_messages.metadata_response import v1, v5, v11, v12
+from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
+
+
+def response() -> MetadataResponse:
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(node_id=1, host="localhost", port=9092)],
+        topics=[MetadataResponseTopic(name="orders", topic_id=uuid.UUID(int=7))],
+    )
+
+
+def test_constants_tell_what_a_class_is() -> None:
+    assert MetadataResponse.NAME == "MetadataResponse"
+    assert MetadataResponse.TYPE == "response"
+    assert (MetadataResponse.API_KEY, MetadataResponse.VERSION, MetadataResponse.HEADER_VERSION) == (3, 12, 1)
+    assert (MetadataResponse.MIN_VERSION, MetadataResponse.MAX_VERSION) == (0, 13)
+    assert MetadataResponse.FLEXIBLE
+    assert not v5.MetadataResponse.FLEXIBLE
+
+
+def test_defaults_are_the_specs_and_never_shared() -> None:
+    first, second = MetadataResponse(), MetadataResponse()
+    assert (first.controller_id, first.cluster_id, first.brokers) == (-1, None, [])
+    first.brokers.append(MetadataResponseBroker())
+    assert second.brokers == []
+    one, other = PartitionData(), PartitionData()
+    one.diverging_epoch.epoch = 5
+    assert other.diverging_epoch == EpochEndOffset() == EpochEndOffset(epoch=-1, end_offset=-1)
+
+
+def test_arguments_are_keyword_only_and_only_those_of_the_version() -> None:
+    with pytest.raises(TypeError):
+        MetadataResponse(0)  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        MetadataResponse(error_code=1)  # type: ignore[call-arg]
+
+
+def test_fields_of_other_versions_are_no_attributes() -> None:
+    with pytest.raises(AttributeError):
+        response().error_code = 1  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError):
+        v1.MetadataResponse().cluster_id  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError):
+        v5.MetadataResponse().unknown_tagged_fields  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_equality_is_by_content_and_class() -> None:
+    assert response() == response()
+    changed = response()
+    changed.topics[0].name = "other"
+    assert response() != changed
+    assert MetadataResponse() != v11.MetadataResponse()
+    assert MetadataResponse() != "MetadataResponse()"
+    with_unknown = response()
+    with_unknown.brokers[0].unknown_tagged_fields[3] = b"x"
+    assert response() != with_unknown
+    with pytest.raises(TypeError):
+        hash(response())
+
+
+def test_repr_can_be_read_and_evaluated() -> None:
+    broker = MetadataResponseBroker(node_id=1, host="h", port=2)
+    assert repr(broker) == "MetadataResponseBroker(node_id=1, host='h', port=2, rack=None)"
+    assert eval(repr(broker)) == broker
+    broker.unknown_tagged_fields[3] = b"x"
+    assert repr(broker).endswith("rack=None, unknown_tagged_fields={3: b'x'})")
+
+
+def test_match_statements_see_the_fields() -> None:
+    match response():
+        case MetadataResponse(topics=[MetadataResponseTopic(name=name)], controller_id=-1):
+            assert name == "orders"
+        case _:
+            raise AssertionError
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_messages_can_be_pickled_and_copied(protocol: int) -> None:
+    message = response()
+    message.topics[0].unknown_tagged_fields[9] = b"kept"
+    for twin in (pickle.loads(pickle.dumps(message, protocol)), copy.deepcopy(message), copy.copy(message)):
+        assert twin == message
+        assert twin.encode() == message.encode()
+    request = FetchRequest()  # its tagged struct is not made yet
+    assert pickle.loads(pickle.dumps(request, protocol)) == copy.deepcopy(request) == request
+
+
+def test_replace_gives_a_copy_with_other_values() -> None:
+    message = response()
+    message.unknown_tagged_fields[9] = b"kept"
+    twin = message.__replace__(controller_id=5)
+    assert (message.controller_id, twin.controller_id) == (-1, 5)
+    assert twin.unknown_tagged_fields == {9: b"kept"}
+    assert twin.unknown_tagged_fields is not message.unknown_tagged_fields
+    assert twin.__replace__(controller_id=-1) == message
+    assert message.__replace__(unknown_tagged_fields={1: b""}).unknown_tagged_fields == {1: b""}
+
+
+def test_any_buffer_can_be_decoded() -> None:
+    data = response().encode()
+    for buffer in (bytearray(data), memoryview(data)):
+        assert MetadataResponse.decode(buffer) == response()  # type: ignore[arg-type]
+        assert MetadataResponse.read(buffer) == (response(), len(data))  # type: ignore[arg-type]
+
+
+def test_messages_are_read_out_of_a_longer_buffer() -> None:
+    data = response().encode()
+    buffer = b"ab" + data + data + b"c"
+    first, end = MetadataResponse.read(buffer, 2)
+    second, end = MetadataResponse.read(buffer, end)
+    assert first == second == response()
+    assert buffer[end:] == b"c"
+    for offset in (-1, len(buffer) + 1):
+        with pytest.raises(ValueError, match="outside the buffer"):
+            MetadataResponse.read(buffer, offset)
+
+
+def test_unknown_tagged_fields_are_written_between_the_known_ones() -> None:
+    request = FetchRequest(cluster_id="c")
+    request.unknown_tagged_fields.update({300: b"late", 7: b"early"})
+    data = request.encode()
+    assert data.endswith(bytes.fromhex("03 00 02 02 63  07 05") + b"early" + bytes.fromhex("ac 02 04") + b"late")
+    assert FetchRequest.decode(data) == request
+
+
+def test_versions_convert_and_name_what_would_be_lost() -> None:
+    message = response()
+    message.topics[0].topic_authorized_operations = 3
+    message.brokers[0].unknown_tagged_fields[1] = b""
+    with pytest.raises(kipwire.ConversionError) as caught:
+        kipwire.convert(message, 5)
+    assert "topics[0].topic_authorized_operations" in caught.value.reason
+    assert "brokers[0].unknown_tagged_fields" in caught.value.reason
+    older = kipwire.convert(response(), 5)
+    assert isinstance(older, v5.MetadataResponse)
+    assert older.topics[0].name == "orders"
+    newer = kipwire.convert(older, 12)
+    assert newer.encode() == response().__replace__(topics=[MetadataResponseTopic(name="orders")]).encode()
+    with pytest.raises(kipwire.UnsupportedVersionError, match="it has 0 to 13"):
+        kipwire.convert(older, 14)
+
+
+def test_the_registry_knows_every_message() -> None:
+    assert kafka_messages.message("MetadataResponse", 12) is MetadataResponse
+    assert kafka_messages.versions("MetadataResponse") == range(14)
+    assert kafka_messages.response(3, 12) is MetadataResponse
+    assert kafka_messages.request(3, 12).NAME == "MetadataRequest"
+    assert "OffsetCommitValue" in kafka_messages.names()
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (lambda: kafka_messages.message("Nothing", 0), "kafka_messages has no message named 'Nothing'"),
+        (lambda: kafka_messages.message("MetadataResponse", 14), "no version 14 of MetadataResponse; it has 0 to 13"),
+        (lambda: kafka_messages.request(4, 0), "LeaderAndIsrRequest is retired"),
+        (lambda: kafka_messages.response(1234, 0), "no response with API key 1234"),
+        (lambda: kafka_messages.request_header_version(3, 99), "no version 99 of MetadataRequest"),
+        (lambda: kafka_messages.versions(""), "no message named ''"),
+    ],
+)
+def test_what_the_registry_does_not_have_is_said_plainly(ask: object, answer: str) -> None:
+    with pytest.raises(kipwire.UnsupportedVersionError, match=answer.replace("(", r"\(")):
+        ask()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "frame", [b"", b"\0\3\0", b"\x7f\xff\0\0\0\0\0\1", b"\0\3\0\x63\0\0\0\1\0\0", b"\0\4\0\0\0\0\0\1\0\0"]
+)
+def test_frames_that_are_none_are_refused(frame: bytes) -> None:
+    with pytest.raises(kipwire.DecodeError):
+        kafka_messages.decode_request(frame)
+
+
+def test_offsets_in_frames_count_from_their_start() -> None:
+    frame = kafka_messages.encode_request(kafka_messages.message("MetadataRequest", 12)(), 1, "me")
+    with pytest.raises(kipwire.DecodeError, match="left over") as caught:
+        kafka_messages.decode_request(frame + b"x")
+    assert caught.value.offset == len(frame)
+    with pytest.raises(kipwire.DecodeError) as caught:
+        kafka_messages.decode_request(frame[:-1])
+    assert caught.value.offset == len(frame) - 1
+
+
+def test_docstrings_tell_what_the_message_and_its_fields_are_for() -> None:
+    text = inspect.getdoc(MetadataResponse) or ""
+    assert "controller_id (int32): " in text
+    assert "Default: -1." in text
+    assert v11.MetadataResponse.__doc__
+    assert {field.name for field in MetadataResponse.FIELDS} == set(MetadataResponse.__slots__)
+    assert all(field.about for field in MetadataResponse.FIELDS)
+
+
+def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
+    program = (
+        "import sys; from kafka_messages.metadata_response.v12 import MetadataResponse as M; M.decode(M().encode());"
+        "print(*sorted(m for m in sys.modules if m.startswith(('kafka', 'kip')) or m in ('dataclasses', 'inspect')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=False, env=path()
+    )
+    assert done.stdout.split() == [
+        *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
+        *("kipwire", "kipwire.errors", "kipwire.fields", "kipwire.registry", "kipwire.structs", "kipwire.uuids"),
+        "kipwire.wire",
+    ], done.stderr
+
+
+def path() -> dict[str, str]:
+    return {"PYTHONPATH": ":".join(entry for entry in sys.path if entry)}
