@@ -1,0 +1,105 @@
+"""Time from a fresh interpreter to the first message decoded and encoded.
+
+    python -m benchmarks.cold_start [--runs 25]
+
+Interpreters that do nothing, that use kipwire and that use a peer are started in turn; what counts is the median
+of how much longer one ran than the bare interpreter of the same round.
+
+All programs meet the same conditions, those of an ordinary installation: everything is compiled to byte code before,
+whatever this environment says about writing it, and `hypothesis` cannot be imported. It is here for tests only, and
+kio, which uses it where it is found, would take many times as long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+from benchmarks.peers import DATA
+
+TARGET_SECONDS = 0.040
+"""What our cold start may take over a bare interpreter."""
+
+_FILE = str(DATA / "metadata_v12.bin")
+
+_WITHOUT_HYPOTHESIS = "import sys; sys.modules['hypothesis'] = None\n"
+
+PROGRAMS = {
+    "bare interpreter": "pass",
+    "kipwire": f"""
+from kafka_messages.metadata_response.v12 import MetadataResponse
+with open({_FILE!r}, "rb") as file:
+    data = file.read()
+assert MetadataResponse.decode(data).encode() == data
+""",
+    "kio": f"""
+import io
+from kio.schema.metadata.v12 import MetadataResponse
+from kio.serial import entity_reader, entity_writer
+with open({_FILE!r}, "rb") as file:
+    data = file.read()
+message, _ = entity_reader(MetadataResponse)(data, 0)
+buffer = io.BytesIO()
+entity_writer(MetadataResponse)(buffer, message)
+assert buffer.getvalue() == data
+""",
+}
+"""Each does the same job: one MetadataResponse v12 from a file, decoded and encoded."""
+
+BARE = "bare interpreter"
+
+
+@dataclass(frozen=True)
+class ColdStart:
+    """What one program took, in seconds."""
+
+    name: str
+    seconds: float
+    """From the start of the interpreter to its end; median."""
+    over_bare: float
+    """Over a bare interpreter of the same round; median."""
+
+
+def measure(runs: int) -> list[ColdStart]:
+    """Start every program so many times, in turn; a first round, which compiles and fills caches, does not count."""
+    samples: dict[str, list[float]] = {name: [] for name in PROGRAMS}
+    with tempfile.TemporaryDirectory() as byte_code:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = byte_code
+        for number in range(runs + 1):
+            for name, program in PROGRAMS.items():
+                seconds = _run(program, environment)
+                if number:
+                    samples[name].append(seconds)
+    bare = samples[BARE]
+    return [
+        ColdStart(name, median(taken), median(one - other for one, other in zip(taken, bare, strict=True)))
+        for name, taken in samples.items()
+    ]
+
+
+def _run(program: str, environment: dict[str, str]) -> float:
+    start = perf_counter()
+    subprocess.run([sys.executable, "-c", _WITHOUT_HYPOTHESIS + program], check=True, env=environment)
+    return perf_counter() - start
+
+
+def main() -> int:
+    """Run the command line; the exit status."""
+    from benchmarks.report import cold_start_table, show
+
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=25, help="rounds that count (default: %(default)s)")
+    options = parser.parse_args()
+    show([cold_start_table(measure(options.runs))])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

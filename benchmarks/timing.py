@@ -1,0 +1,59 @@
+"""Times functions beside each other on a machine that is not quiet.
+
+A sample is a run of many calls. In every round each function gives one sample, one right behind the other, so that a
+noisy moment meets them alike; ratios are taken within a round, and their median is what counts.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from statistics import median
+from time import perf_counter
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Switch Python's cyclic garbage collector off, since it would stop whichever function it happens to meet."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def sample(function: Callable[[], object], calls: int) -> float:
+    """Seconds that one call takes, over so many calls in a row."""
+    repeat = range(calls)
+    start = perf_counter()
+    for _ in repeat:
+        function()
+    return (perf_counter() - start) / calls
+
+
+def calibrate(function: Callable[[], object], seconds: float) -> int:
+    """How many calls take about so many seconds."""
+    calls = 1
+    while (taken := sample(function, calls) * calls) < seconds / 4:
+        calls *= 4
+    return max(1, round(calls * seconds / taken))
+
+
+def interleaved(functions: dict[str, Callable[[], object]], rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Seconds per call of each function, one sample per round; every other round goes through them backwards."""
+    with no_garbage_collection():
+        calls = {name: calibrate(function, seconds) for name, function in functions.items()}
+        samples: dict[str, list[float]] = {name: [] for name in functions}
+        for number in range(rounds):
+            for name in reversed(functions) if number % 2 else functions:
+                samples[name].append(sample(functions[name], calls[name]))
+    return samples
+
+
+def median_ratio(samples: list[float], base: list[float]) -> float:
+    """The median over the rounds of how many times as long one took as the other in the same round."""
+    return median(one / other for one, other in zip(samples, base, strict=True))

@@ -1,0 +1,334 @@
+"""Decode captured Kafka traffic: one line per request and response, then what came back byte for byte.
+
+    python examples/decode_capture.py [CAPTURE_FOLDER]
+
+Every frame is decoded, printed, encoded again and compared with what was captured. The exit status is 0 if all frames
+came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads
+the output to its end. The format of a capture is described in examples/capture/README.md. Colours need `rich` and a
+terminal; everything else is kipwire and the standard library.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import io
+import json
+import os
+import shutil
+import sys
+import zlib
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import kafka_messages
+from kipwire import KipwireError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kipwire import Struct
+
+    Line = list[tuple[str, str]]
+    """Pieces of one line of output, each with its style."""
+
+CAPTURE = Path(__file__).parent / "capture"
+SIZE_BYTES = 4
+WIDTH_WITHOUT_TERMINAL = 120
+WIDEST_API = 28
+WIDEST_CLIENT = 18
+
+
+class CaptureError(Exception):
+    """The folder does not hold a capture in the form of examples/capture/README.md."""
+
+
+# Reading a capture.
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One request or response as captured, without the size before it."""
+
+    data: bytes
+    nanoseconds: int
+    """When it was captured, since 1970-01-01 UTC."""
+    connection: int
+    is_request: bool
+    api_key: int
+    api_version: int
+    """For a response: the version of the request that it answers."""
+    correlation_id: int
+    client_id: str | None
+
+
+def read_capture(folder: Path) -> list[Frame]:
+    """The frames of a capture, in the order of its index, which is that of time.
+
+    Raises:
+        CaptureError: a file is missing or damaged, or the index does not fit the frames.
+    """
+    frames = _read_file(folder, "frames.bin")
+    found = []
+    for number, line in enumerate(_read_file(folder, "frames.jsonl").splitlines(), 1):
+        try:
+            found.append(_frame(frames, json.loads(line)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CaptureError(f"{folder}: line {number} of the index: {error!r}") from error
+    return found
+
+
+def _frame(frames: bytes, entry: dict[str, Any]) -> Frame:
+    start = entry["off"] + SIZE_BYTES
+    data = frames[start : start + entry["len"]]
+    if len(data) != entry["len"] or frames[entry["off"] : start] != len(data).to_bytes(SIZE_BYTES, "big"):
+        raise ValueError(f"no frame of {entry['len']} bytes stands at byte {entry['off']}")
+    return Frame(
+        data=data,
+        nanoseconds=entry["ts_ns"],
+        connection=entry["conn"],
+        is_request=entry["dir"] == "req",
+        api_key=entry["api_key"],
+        api_version=entry["api_version"],
+        correlation_id=entry["correlation_id"],
+        client_id=entry["client_id"],
+    )
+
+
+def _read_file(folder: Path, name: str) -> bytes:
+    plain, packed = folder / name, folder / f"{name}.gz"
+    try:
+        return plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise CaptureError(f"cannot read {name} or {name}.gz in {folder}: {error}") from error
+
+
+# Decoding one frame.
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """What came of one frame."""
+
+    summary: str
+    errors: str
+    """The error codes that the message carries, or why it could not be decoded; empty where all is well."""
+    identical: bool
+    """Whether header and body, encoded again, give the captured bytes."""
+
+
+def decode(frame: Frame) -> Decoded:
+    """Decode a frame and encode it again; a frame that cannot be decoded is a result too, not an exception."""
+    try:
+        if frame.is_request:
+            header, body = kafka_messages.decode_request(frame.data)
+        else:
+            header, body = kafka_messages.decode_response(frame.data, frame.api_key, frame.api_version)
+        identical = header.encode() + body.encode() == frame.data
+    except KipwireError as error:
+        return Decoded("", str(error), identical=False)
+    codes = Counter(f"{name}={code}" for name, code in error_codes(body))
+    errors = " ".join(code if count == 1 else f"{count}x {code}" for code, count in codes.items())
+    return Decoded(summary(body), errors, identical)
+
+
+def error_codes(struct: Struct) -> Iterator[tuple[str, int]]:
+    """Name and value of every error code that is not 0, at any depth."""
+    for one in struct.FIELDS:
+        value = getattr(struct, one.name)
+        if one.struct is not None and value is not None:
+            for inner in value if one.array else [value]:
+                yield from error_codes(inner)
+        elif one.name.endswith("error_code") and value:
+            yield one.name, value
+
+
+def summary(struct: Struct) -> str:
+    """The fields that differ from their defaults: first how much the arrays and byte fields hold, then the others."""
+    amounts, values = [], []
+    for one in struct.FIELDS:
+        value = getattr(struct, one.name)
+        if one.name.endswith("error_code") or one.is_default(value):
+            continue
+        if value is None:
+            values.append(f"{one.name}=null")
+        elif one.array:
+            amounts.append(f"{one.name}[{len(value)}]")
+        elif one.struct is not None:
+            values.append(f"{one.name}({summary(value)})")
+        elif one.element in ("bytes", "records"):
+            amounts.append(f"{one.name}[{len(value):,} B]")
+        else:
+            values.append(f"{one.name}={value}")
+    return " ".join(amounts + values)
+
+
+def api_name(frame: Frame) -> str:
+    """Such as `Fetch`; `API 99` where the package does not know it."""
+    try:
+        return kafka_messages.request(frame.api_key, frame.api_version).NAME.removesuffix("Request")
+    except KipwireError:
+        return f"API {frame.api_key}"
+
+
+# Output.
+
+
+def cut(text: str, width: int) -> str:
+    """The text in one line of at most so many characters."""
+    text = "".join(char if char.isprintable() else "·" for char in text)  # what peers send must not steer a terminal
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Widths of the columns, in characters, and where the time begins."""
+
+    line: int
+    connection: int
+    api: int
+    correlation: int
+    client: int
+    size: int
+    since: int
+    """In nanoseconds since 1970."""
+
+
+def layout(frames: list[Frame], width: int) -> Layout:
+    """The narrowest columns that fit the frames; long names of APIs and clients are cut."""
+    return Layout(
+        line=width,
+        connection=max((len(str(frame.connection)) for frame in frames), default=0),
+        api=min(max((len(f"{api_name(frame)} v{frame.api_version}") for frame in frames), default=0), WIDEST_API),
+        correlation=max((len(str(frame.correlation_id)) for frame in frames), default=0),
+        client=min(max((len(frame.client_id or "-") for frame in frames), default=0), WIDEST_CLIENT),
+        size=max((len(f"{len(frame.data):,}") for frame in frames), default=0),
+        since=frames[0].nanoseconds if frames else 0,
+    )
+
+
+def heading(columns: Layout) -> Line:
+    """Says what the columns of `frame_line` are."""
+    text = (
+        "seconds, connection, → request or ← response, API, correlation id, client id, bytes, error codes and content"
+    )
+    return [(cut(text, columns.line), "dim")]
+
+
+def frame_line(frame: Frame, decoded: Decoded, columns: Layout) -> Line:
+    """One frame for the reader."""
+    version = f" v{frame.api_version}"
+    api = cut(api_name(frame), columns.api - len(version)) + version
+    client = cut(frame.client_id or "-", columns.client)
+    line = [
+        (f"{(frame.nanoseconds - columns.since) / 1e9:7.3f} ", "dim"),
+        (f"#{frame.connection:<{columns.connection}} ", "dim"),
+        ("→ " if frame.is_request else "← ", "bold green" if frame.is_request else "bold blue"),
+        (f"{api:<{columns.api}} ", "bold" if frame.is_request else ""),
+        (f"{frame.correlation_id:>{columns.correlation}} ", "dim"),
+        (f"{client:<{columns.client}} ", "cyan"),
+        (f"{len(frame.data):>{columns.size},}  ", ""),
+    ]
+    left = columns.line - sum(len(text) for text, _ in line)
+    if not decoded.identical:
+        line.append((cut(f"NOT IDENTICAL {decoded.errors}".rstrip(), left), "bold red"))
+    elif decoded.errors:
+        errors = cut(decoded.errors, left)
+        line += [(errors, "red"), (cut(f" {decoded.summary}", left - len(errors)), "")]
+    else:
+        line.append((cut(decoded.summary, left), ""))
+    return line
+
+
+def summary_table(results: list[tuple[Frame, Decoded]]) -> Iterator[Line]:
+    """What came back byte for byte: the APIs with the most frames first, then all together."""
+    by_api = defaultdict(list)
+    for frame, decoded in results:
+        by_api[api_name(frame)].append((frame, decoded))
+    versions = {
+        api: ", ".join(f"v{version}" for version in sorted({frame.api_version for frame, _ in some}))
+        for api, some in by_api.items()
+    }
+    api_width, versions_width = max(map(len, (*by_api, "API"))), max(map(len, (*versions.values(), "versions")))
+    counts = f"{'requests':>9} {'responses':>10} {'bytes':>9} {'identical':>16}"
+    yield [(f"{'API':<{api_width}}  {'versions':<{versions_width}} {counts}", "bold underline")]
+    for api, some in sorted(by_api.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield _table_row(f"{api:<{api_width}}  {versions[api]:<{versions_width}}", some, "")
+    yield _table_row(f"{'all':<{api_width}}  {'':<{versions_width}}", results, "bold")
+    yield [("", "")]
+    lost = sum(not decoded.identical for _, decoded in results)
+    if lost:
+        yield [(f"{lost:,} of {len(results):,} frames did not come back byte for byte.", "bold red")]
+    else:
+        yield [(f"All {len(results):,} frames came back byte for byte.", "bold green")]
+
+
+def _table_row(start: str, results: list[tuple[Frame, Decoded]], style: str) -> Line:
+    requests = sum(frame.is_request for frame, _ in results)
+    size = sum(len(frame.data) for frame, _ in results)
+    identical = sum(decoded.identical for _, decoded in results)
+    return [
+        (f"{start} {requests:>9,} {len(results) - requests:>10,} {size:>9,} ", style),
+        (f"{f'{identical:,} of {len(results):,}':>16}", "green" if identical == len(results) else "bold red"),
+    ]
+
+
+def line_printer() -> Callable[[Line], None]:
+    """Prints lines: in colour on a terminal if `rich` is installed, else plain."""
+    if sys.stdout.isatty():
+        try:
+            from rich.console import Console
+            from rich.text import Text
+        except ImportError:
+            pass
+        else:
+            console = Console(highlight=False)
+            return lambda line: console.print(Text.assemble(*line), no_wrap=True, crop=True)
+    return lambda line: print("".join(text for text, _ in line).rstrip())
+
+
+# The whole.
+
+
+def show(frames: list[Frame], width: int, put: Callable[[Line], None]) -> bool:
+    """Print all frames and the summary; whether every frame came back byte for byte."""
+    columns = layout(frames, width)
+    put(heading(columns))
+    results = []
+    for frame in frames:
+        decoded = decode(frame)
+        put(frame_line(frame, decoded, columns))
+        results.append((frame, decoded))
+    put([("", "")])
+    for line in summary_table(results):
+        put(line)
+    return all(decoded.identical for _, decoded in results)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    parser = argparse.ArgumentParser(description="Decode captured Kafka traffic, one line per request and response.")
+    parser.add_argument(
+        "capture", nargs="?", type=Path, default=CAPTURE, help="folder with frames.bin and frames.jsonl"
+    )
+    parser.add_argument("--width", type=int, help="characters in a line; default: the terminal's, 120 without one")
+    options = parser.parse_args(arguments)
+    width = options.width or shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns
+    try:
+        identical = show(read_capture(options.capture), width, line_printer())
+        sys.stdout.flush()
+    except CaptureError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    return 0 if identical else 1
+
+
+if __name__ == "__main__":
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an output that cannot show arrows shows question marks
+    sys.exit(main())
