@@ -102,6 +102,11 @@ class PyStruct:
     """The steps that write the positional fields."""
 
     @property
+    def lazy(self) -> tuple[PyField, ...]:
+        """The structs that are made when first asked for."""
+        return tuple(field for field in self.fields if field.is_lazy)
+
+    @property
     def slots(self) -> str:
         """What `__slots__` is, as an expression."""
         slots = [field.slot for field in self.fields]

@@ -83,7 +83,6 @@ class AbortTransactionRecord(kipwire.Message):
                 pos = end
             else:
                 self.reason = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -100,6 +99,5 @@ class AbortTransactionRecord(kipwire.Message):
                 size = len(reason) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(reason)
-
             fields.append((0, b"".join(parts)))
         return fields

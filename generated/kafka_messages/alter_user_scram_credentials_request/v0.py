@@ -190,7 +190,12 @@ class ScramCredentialUpsertion(kipwire.Struct):
             item.mechanism, item.iterations, size = unpack_biB(data, pos)
             pos += 6
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.salt = data[pos:end]
@@ -201,7 +206,12 @@ class ScramCredentialUpsertion(kipwire.Struct):
             size = data[pos]
             pos += 1
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.salted_password = data[pos:end]

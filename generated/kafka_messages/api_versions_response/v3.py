@@ -496,11 +496,9 @@ class ApiVersionsResponse(kipwire.Message):
                 self.supported_features = []
             else:
                 raise kipwire.Malformed
-
         elif tag == 1:
             (self.finalized_features_epoch,) = unpack_q(data, pos)
             pos += 8
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -512,12 +510,10 @@ class ApiVersionsResponse(kipwire.Message):
                 self.finalized_features = []
             else:
                 raise kipwire.Malformed
-
         elif tag == 3:
             zk_migration_ready = data[pos]
             pos += 1
             self.zk_migration_ready = FALSE_TRUE[zk_migration_ready]
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -533,13 +529,11 @@ class ApiVersionsResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if supported_features:
                 SupportedFeatureKey._write_many(supported_features, add)
-
             fields.append((0, b"".join(parts)))
         if self.finalized_features_epoch != -1:
             parts = []
             add = parts.append
             add(pack_q(self.finalized_features_epoch))
-
             fields.append((1, b"".join(parts)))
         if len(self.finalized_features):
             parts = []
@@ -551,12 +545,10 @@ class ApiVersionsResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if finalized_features:
                 FinalizedFeatureKey._write_many(finalized_features, add)
-
             fields.append((2, b"".join(parts)))
         if self.zk_migration_ready != False:
             parts = []
             add = parts.append
             add(pack_B(BOOL_BYTE[self.zk_migration_ready]))
-
             fields.append((3, b"".join(parts)))
         return fields

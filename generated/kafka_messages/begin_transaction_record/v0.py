@@ -84,7 +84,6 @@ class BeginTransactionRecord(kipwire.Message):
                 pos = end
             else:
                 self.name = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -101,6 +100,5 @@ class BeginTransactionRecord(kipwire.Message):
                 size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
-
             fields.append((0, b"".join(parts)))
         return fields

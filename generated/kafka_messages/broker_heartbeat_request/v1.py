@@ -193,7 +193,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
                 self.offline_log_dirs = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -209,6 +208,5 @@ class BrokerHeartbeatRequest(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if offline_log_dirs:
                 add(b"".join([element.bytes for element in offline_log_dirs]))
-
             fields.append((0, b"".join(parts)))
         return fields

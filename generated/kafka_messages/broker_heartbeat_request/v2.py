@@ -212,7 +212,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
                 self.offline_log_dirs = []
             else:
                 raise kipwire.Malformed
-
         elif tag == 1:
             size = data[pos]
             pos += 1
@@ -226,7 +225,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
                 self.cordoned_log_dirs = []
             else:
                 self.cordoned_log_dirs = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -242,7 +240,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if offline_log_dirs:
                 add(b"".join([element.bytes for element in offline_log_dirs]))
-
             fields.append((0, b"".join(parts)))
         if self.cordoned_log_dirs is not None:
             parts = []
@@ -257,6 +254,5 @@ class BrokerHeartbeatRequest(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if cordoned_log_dirs:
                 add(b"".join([element.bytes for element in cordoned_log_dirs]))
-
             fields.append((1, b"".join(parts)))
         return fields

@@ -100,7 +100,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -110,6 +109,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_b(self.fenced))
-
             fields.append((0, b"".join(parts)))
         return fields

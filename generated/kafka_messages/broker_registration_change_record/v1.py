@@ -116,11 +116,9 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 1:
             (self.in_controlled_shutdown,) = unpack_b(data, pos)
             pos += 1
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -130,12 +128,10 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_b(self.fenced))
-
             fields.append((0, b"".join(parts)))
         if self.in_controlled_shutdown != 0:
             parts = []
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
-
             fields.append((1, b"".join(parts)))
         return fields

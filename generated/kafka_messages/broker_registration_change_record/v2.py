@@ -144,11 +144,9 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 1:
             (self.in_controlled_shutdown,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -162,7 +160,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
                 self.log_dirs = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -172,13 +169,11 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_b(self.fenced))
-
             fields.append((0, b"".join(parts)))
         if self.in_controlled_shutdown != 0:
             parts = []
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
-
             fields.append((1, b"".join(parts)))
         if len(self.log_dirs):
             parts = []
@@ -190,6 +185,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if log_dirs:
                 add(b"".join([element.bytes for element in log_dirs]))
-
             fields.append((2, b"".join(parts)))
         return fields

@@ -147,7 +147,6 @@ class TopicPartitions(kipwire.Struct):
                 self.assignment_epochs = []
             else:
                 self.assignment_epochs = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -166,7 +165,6 @@ class TopicPartitions(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if assignment_epochs:
                 add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
-
             fields.append((0, b"".join(parts)))
         return fields
 

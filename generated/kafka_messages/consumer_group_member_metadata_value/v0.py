@@ -86,7 +86,12 @@ class ClassicProtocol(kipwire.Struct):
             size = data[pos]
             pos += 1
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.metadata = data[pos:end]
@@ -546,7 +551,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
                 self._classic_member_metadata = None
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -563,6 +567,5 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             else:
                 add(b"\x01")
                 ClassicMemberMetadata._write_many((self.classic_member_metadata,), add)
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -97,7 +97,6 @@ class ConsumerGroupMetadataValue(kipwire.Message):
         if tag == 0:
             (self.metadata_hash,) = unpack_q(data, pos)
             pos += 8
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -107,6 +106,5 @@ class ConsumerGroupMetadataValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_q(self.metadata_hash))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -377,7 +377,6 @@ class CreatableTopicResult(kipwire.Struct):
         if tag == 0:
             (self.topic_config_error_code,) = unpack_h(data, pos)
             pos += 2
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -387,7 +386,6 @@ class CreatableTopicResult(kipwire.Struct):
             parts = []
             add = parts.append
             add(pack_h(self.topic_config_error_code))
-
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -393,7 +393,6 @@ class CreatableTopicResult(kipwire.Struct):
         if tag == 0:
             (self.topic_config_error_code,) = unpack_h(data, pos)
             pos += 2
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -403,7 +402,6 @@ class CreatableTopicResult(kipwire.Struct):
             parts = []
             add = parts.append
             add(pack_h(self.topic_config_error_code))
-
             fields.append((0, b"".join(parts)))
         return fields
 

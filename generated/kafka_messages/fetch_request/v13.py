@@ -643,7 +643,6 @@ class FetchRequest(kipwire.Message):
                 pos = end
             else:
                 self.cluster_id = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -660,6 +659,5 @@ class FetchRequest(kipwire.Message):
                 size = len(cluster_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
-
             fields.append((0, b"".join(parts)))
         return fields

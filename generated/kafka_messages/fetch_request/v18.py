@@ -287,11 +287,9 @@ class FetchPartition(kipwire.Struct):
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
             self.replica_directory_id = uuid.UUID(bytes=replica_directory_id)
-
         elif tag == 1:
             (self.high_watermark,) = unpack_q(data, pos)
             pos += 8
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -301,13 +299,11 @@ class FetchPartition(kipwire.Struct):
             parts = []
             add = parts.append
             add(pack_16s(self.replica_directory_id.bytes))
-
             fields.append((0, b"".join(parts)))
         if self.high_watermark != 9223372036854775807:
             parts = []
             add = parts.append
             add(pack_q(self.high_watermark))
-
             fields.append((1, b"".join(parts)))
         return fields
 
@@ -681,8 +677,8 @@ class FetchRequest(kipwire.Message):
     @classmethod
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
-        message.cluster_id = None
         message._replica_state = kipwire.DEFAULT
+        message.cluster_id = None
         (
             message.max_wait_ms,
             message.min_bytes,
@@ -781,10 +777,8 @@ class FetchRequest(kipwire.Message):
                 pos = end
             else:
                 self.cluster_id = None
-
         elif tag == 1:
             (self._replica_state,), pos = ReplicaState._read_many(data, pos, 1)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -801,12 +795,10 @@ class FetchRequest(kipwire.Message):
                 size = len(cluster_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
-
             fields.append((0, b"".join(parts)))
         if self._replica_state is not kipwire.DEFAULT and self.replica_state != ReplicaState():
             parts = []
             add = parts.append
             ReplicaState._write_many((self.replica_state,), add)
-
             fields.append((1, b"".join(parts)))
         return fields

@@ -495,11 +495,10 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
+        default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionData)
-            item._diverging_epoch = kipwire.DEFAULT
-            item._current_leader = kipwire.DEFAULT
-            item._snapshot_id = kipwire.DEFAULT
+            item._diverging_epoch = item._current_leader = item._snapshot_id = default
             (
                 item.partition_index,
                 item.error_code,
@@ -521,7 +520,12 @@ class PartitionData(kipwire.Struct):
             item.preferred_read_replica, size = unpack_iB(data, pos)
             pos += 5
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.records = data[pos:end]
@@ -588,13 +592,10 @@ class PartitionData(kipwire.Struct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (self._diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
-
         elif tag == 1:
             (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
-
         elif tag == 2:
             (self._snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -604,19 +605,16 @@ class PartitionData(kipwire.Struct):
             parts = []
             add = parts.append
             EpochEndOffset._write_many((self.diverging_epoch,), add)
-
             fields.append((0, b"".join(parts)))
         if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
-
             fields.append((1, b"".join(parts)))
         if self._snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
             add = parts.append
             SnapshotId._write_many((self.snapshot_id,), add)
-
             fields.append((2, b"".join(parts)))
         return fields
 
@@ -967,7 +965,6 @@ class FetchResponse(kipwire.Message):
                 self.node_endpoints = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -983,6 +980,5 @@ class FetchResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if node_endpoints:
                 NodeEndpoint._write_many(node_endpoints, add)
-
             fields.append((0, b"".join(parts)))
         return fields

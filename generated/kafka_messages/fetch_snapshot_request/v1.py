@@ -207,7 +207,6 @@ class PartitionSnapshot(kipwire.Struct):
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
             self.replica_directory_id = uuid.UUID(bytes=replica_directory_id)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -217,7 +216,6 @@ class PartitionSnapshot(kipwire.Struct):
             parts = []
             add = parts.append
             add(pack_16s(self.replica_directory_id.bytes))
-
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -449,7 +447,6 @@ class FetchSnapshotRequest(kipwire.Message):
                 pos = end
             else:
                 self.cluster_id = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -466,6 +463,5 @@ class FetchSnapshotRequest(kipwire.Message):
                 size = len(cluster_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
-
             fields.append((0, b"".join(parts)))
         return fields

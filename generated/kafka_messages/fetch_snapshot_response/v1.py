@@ -258,9 +258,10 @@ class PartitionSnapshot(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
         items = []
+        default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionSnapshot)
-            item._current_leader = kipwire.DEFAULT
+            item._current_leader = default
             item.index, item.error_code = unpack_ih(data, pos)
             pos += 6
             (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
@@ -268,7 +269,12 @@ class PartitionSnapshot(kipwire.Struct):
             item.size, item.position, size = unpack_qqB(data, pos)
             pos += 17
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.unaligned_records = data[pos:end]
@@ -309,7 +315,6 @@ class PartitionSnapshot(kipwire.Struct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -319,7 +324,6 @@ class PartitionSnapshot(kipwire.Struct):
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
-
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -627,7 +631,6 @@ class FetchSnapshotResponse(kipwire.Message):
                 self.node_endpoints = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -643,6 +646,5 @@ class FetchSnapshotResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if node_endpoints:
                 NodeEndpoint._write_many(node_endpoints, add)
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -154,7 +154,6 @@ class OffsetCommitValue(kipwire.Message):
             (topic_id,) = unpack_16s(data, pos)
             pos += 16
             self.topic_id = uuid.UUID(bytes=topic_id)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -164,6 +163,5 @@ class OffsetCommitValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_16s(self.topic_id.bytes))
-
             fields.append((0, b"".join(parts)))
         return fields

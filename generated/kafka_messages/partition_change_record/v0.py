@@ -230,11 +230,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.isr = []
             else:
                 self.isr = None
-
         elif tag == 1:
             (self.leader,) = unpack_i(data, pos)
             pos += 4
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -247,7 +245,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.replicas = []
             else:
                 self.replicas = None
-
         elif tag == 3:
             size = data[pos]
             pos += 1
@@ -260,7 +257,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.removing_replicas = []
             else:
                 self.removing_replicas = None
-
         elif tag == 4:
             size = data[pos]
             pos += 1
@@ -273,11 +269,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.adding_replicas = []
             else:
                 self.adding_replicas = None
-
         elif tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -296,13 +290,11 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if isr:
                 add(PACK_INT32[len(isr)](*isr))
-
             fields.append((0, b"".join(parts)))
         if self.leader != -2:
             parts = []
             add = parts.append
             add(pack_i(self.leader))
-
             fields.append((1, b"".join(parts)))
         if self.replicas is not None:
             parts = []
@@ -317,7 +309,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if replicas:
                 add(PACK_INT32[len(replicas)](*replicas))
-
             fields.append((2, b"".join(parts)))
         if self.removing_replicas is not None:
             parts = []
@@ -332,7 +323,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if removing_replicas:
                 add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
             fields.append((3, b"".join(parts)))
         if self.adding_replicas is not None:
             parts = []
@@ -347,12 +337,10 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if adding_replicas:
                 add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
             fields.append((4, b"".join(parts)))
         if self.leader_recovery_state != -1:
             parts = []
             add = parts.append
             add(pack_b(self.leader_recovery_state))
-
             fields.append((5, b"".join(parts)))
         return fields

@@ -250,11 +250,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.isr = []
             else:
                 self.isr = None
-
         elif tag == 1:
             (self.leader,) = unpack_i(data, pos)
             pos += 4
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -267,7 +265,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.replicas = []
             else:
                 self.replicas = None
-
         elif tag == 3:
             size = data[pos]
             pos += 1
@@ -280,7 +277,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.removing_replicas = []
             else:
                 self.removing_replicas = None
-
         elif tag == 4:
             size = data[pos]
             pos += 1
@@ -293,11 +289,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.adding_replicas = []
             else:
                 self.adding_replicas = None
-
         elif tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 8:
             size = data[pos]
             pos += 1
@@ -311,7 +305,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.directories = []
             else:
                 self.directories = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -330,13 +323,11 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if isr:
                 add(PACK_INT32[len(isr)](*isr))
-
             fields.append((0, b"".join(parts)))
         if self.leader != -2:
             parts = []
             add = parts.append
             add(pack_i(self.leader))
-
             fields.append((1, b"".join(parts)))
         if self.replicas is not None:
             parts = []
@@ -351,7 +342,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if replicas:
                 add(PACK_INT32[len(replicas)](*replicas))
-
             fields.append((2, b"".join(parts)))
         if self.removing_replicas is not None:
             parts = []
@@ -366,7 +356,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if removing_replicas:
                 add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
             fields.append((3, b"".join(parts)))
         if self.adding_replicas is not None:
             parts = []
@@ -381,13 +370,11 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if adding_replicas:
                 add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
             fields.append((4, b"".join(parts)))
         if self.leader_recovery_state != -1:
             parts = []
             add = parts.append
             add(pack_b(self.leader_recovery_state))
-
             fields.append((5, b"".join(parts)))
         if self.directories is not None:
             parts = []
@@ -402,6 +389,5 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if directories:
                 add(b"".join([element.bytes for element in directories]))
-
             fields.append((8, b"".join(parts)))
         return fields

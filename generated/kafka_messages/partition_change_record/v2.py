@@ -293,11 +293,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.isr = []
             else:
                 self.isr = None
-
         elif tag == 1:
             (self.leader,) = unpack_i(data, pos)
             pos += 4
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -310,7 +308,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.replicas = []
             else:
                 self.replicas = None
-
         elif tag == 3:
             size = data[pos]
             pos += 1
@@ -323,7 +320,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.removing_replicas = []
             else:
                 self.removing_replicas = None
-
         elif tag == 4:
             size = data[pos]
             pos += 1
@@ -336,11 +332,9 @@ class PartitionChangeRecord(kipwire.Message):
                 self.adding_replicas = []
             else:
                 self.adding_replicas = None
-
         elif tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 6:
             size = data[pos]
             pos += 1
@@ -353,7 +347,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.eligible_leader_replicas = []
             else:
                 self.eligible_leader_replicas = None
-
         elif tag == 7:
             size = data[pos]
             pos += 1
@@ -366,7 +359,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.last_known_elr = []
             else:
                 self.last_known_elr = None
-
         elif tag == 8:
             size = data[pos]
             pos += 1
@@ -380,7 +372,6 @@ class PartitionChangeRecord(kipwire.Message):
                 self.directories = []
             else:
                 self.directories = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -399,13 +390,11 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if isr:
                 add(PACK_INT32[len(isr)](*isr))
-
             fields.append((0, b"".join(parts)))
         if self.leader != -2:
             parts = []
             add = parts.append
             add(pack_i(self.leader))
-
             fields.append((1, b"".join(parts)))
         if self.replicas is not None:
             parts = []
@@ -420,7 +409,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if replicas:
                 add(PACK_INT32[len(replicas)](*replicas))
-
             fields.append((2, b"".join(parts)))
         if self.removing_replicas is not None:
             parts = []
@@ -435,7 +423,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if removing_replicas:
                 add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
             fields.append((3, b"".join(parts)))
         if self.adding_replicas is not None:
             parts = []
@@ -450,13 +437,11 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if adding_replicas:
                 add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
             fields.append((4, b"".join(parts)))
         if self.leader_recovery_state != -1:
             parts = []
             add = parts.append
             add(pack_b(self.leader_recovery_state))
-
             fields.append((5, b"".join(parts)))
         if self.eligible_leader_replicas is not None:
             parts = []
@@ -471,7 +456,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if eligible_leader_replicas:
                 add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
-
             fields.append((6, b"".join(parts)))
         if self.last_known_elr is not None:
             parts = []
@@ -486,7 +470,6 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if last_known_elr:
                 add(PACK_INT32[len(last_known_elr)](*last_known_elr))
-
             fields.append((7, b"".join(parts)))
         if self.directories is not None:
             parts = []
@@ -501,6 +484,5 @@ class PartitionChangeRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if directories:
                 add(b"".join([element.bytes for element in directories]))
-
             fields.append((8, b"".join(parts)))
         return fields

@@ -327,7 +327,6 @@ class PartitionRecord(kipwire.Message):
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -337,6 +336,5 @@ class PartitionRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_b(self.leader_recovery_state))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -372,7 +372,6 @@ class PartitionRecord(kipwire.Message):
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
-
         elif tag == 1:
             size = data[pos]
             pos += 1
@@ -385,7 +384,6 @@ class PartitionRecord(kipwire.Message):
                 self.eligible_leader_replicas = []
             else:
                 self.eligible_leader_replicas = None
-
         elif tag == 2:
             size = data[pos]
             pos += 1
@@ -398,7 +396,6 @@ class PartitionRecord(kipwire.Message):
                 self.last_known_elr = []
             else:
                 self.last_known_elr = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -408,7 +405,6 @@ class PartitionRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_b(self.leader_recovery_state))
-
             fields.append((0, b"".join(parts)))
         if self.eligible_leader_replicas is not None:
             parts = []
@@ -423,7 +419,6 @@ class PartitionRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if eligible_leader_replicas:
                 add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
-
             fields.append((1, b"".join(parts)))
         if self.last_known_elr is not None:
             parts = []
@@ -438,6 +433,5 @@ class PartitionRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if last_known_elr:
                 add(PACK_INT32[len(last_known_elr)](*last_known_elr))
-
             fields.append((2, b"".join(parts)))
         return fields

@@ -321,9 +321,10 @@ class PartitionProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
         items = []
+        default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionProduceResponse)
-            item._current_leader = kipwire.DEFAULT
+            item._current_leader = default
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
                 unpack_ihqqqB(data, pos)
             )
@@ -392,7 +393,6 @@ class PartitionProduceResponse(kipwire.Struct):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -402,7 +402,6 @@ class PartitionProduceResponse(kipwire.Struct):
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
-
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -725,7 +724,6 @@ class ProduceResponse(kipwire.Message):
                 self.node_endpoints = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -741,6 +739,5 @@ class ProduceResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if node_endpoints:
                 NodeEndpoint._write_many(node_endpoints, add)
-
             fields.append((0, b"".join(parts)))
         return fields

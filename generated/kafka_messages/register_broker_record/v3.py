@@ -468,7 +468,6 @@ class RegisterBrokerRecord(kipwire.Message):
                 self.log_dirs = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -484,6 +483,5 @@ class RegisterBrokerRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if log_dirs:
                 add(b"".join([element.bytes for element in log_dirs]))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -487,7 +487,6 @@ class RegisterBrokerRecord(kipwire.Message):
                 self.log_dirs = []
             else:
                 raise kipwire.Malformed
-
         elif tag == 1:
             size = data[pos]
             pos += 1
@@ -501,7 +500,6 @@ class RegisterBrokerRecord(kipwire.Message):
                 self.cordoned_log_dirs = []
             else:
                 self.cordoned_log_dirs = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -517,7 +515,6 @@ class RegisterBrokerRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if log_dirs:
                 add(b"".join([element.bytes for element in log_dirs]))
-
             fields.append((0, b"".join(parts)))
         if self.cordoned_log_dirs is not None:
             parts = []
@@ -532,6 +529,5 @@ class RegisterBrokerRecord(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if cordoned_log_dirs:
                 add(b"".join([element.bytes for element in cordoned_log_dirs]))
-
             fields.append((1, b"".join(parts)))
         return fields

@@ -267,7 +267,12 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         message.segment_size_in_bytes, size = unpack_iB(data, pos)
         pos += 5
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.custom_metadata = data[pos:end]
@@ -326,7 +331,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             txn_index_empty = data[pos]
             pos += 1
             self.txn_index_empty = FALSE_TRUE[txn_index_empty]
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -336,6 +340,5 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_B(BOOL_BYTE[self.txn_index_empty]))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -271,7 +271,12 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         message.broker_id, message.event_timestamp_ms, size = unpack_iqB(data, pos)
         pos += 13
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.custom_metadata = data[pos:end]

@@ -91,7 +91,6 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
         if tag == 0:
             (self.assignment_timestamp,) = unpack_q(data, pos)
             pos += 8
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -101,6 +100,5 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_q(self.assignment_timestamp))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -281,7 +281,6 @@ class ShareSnapshotValue(kipwire.Message):
         if tag == 0:
             (self.delivery_complete_count,) = unpack_i(data, pos)
             pos += 4
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -291,6 +290,5 @@ class ShareSnapshotValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_i(self.delivery_complete_count))
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -161,7 +161,6 @@ class TaskIds(kipwire.Struct):
                 self.assignment_epochs = []
             else:
                 self.assignment_epochs = None
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -180,7 +179,6 @@ class TaskIds(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if assignment_epochs:
                 add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
-
             fields.append((0, b"".join(parts)))
         return fields
 

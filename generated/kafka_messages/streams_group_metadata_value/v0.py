@@ -255,7 +255,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
         if tag == 0:
             (self.validated_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-
         elif tag == 1:
             size = data[pos]
             pos += 1
@@ -267,15 +266,12 @@ class StreamsGroupMetadataValue(kipwire.Message):
                 self.last_assignment_configs = []
             else:
                 self.last_assignment_configs = None
-
         elif tag == 2:
             (self.stored_description_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-
         elif tag == 3:
             (self.failed_description_topology_epoch,) = unpack_i(data, pos)
             pos += 4
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -285,7 +281,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_i(self.validated_topology_epoch))
-
             fields.append((0, b"".join(parts)))
         if self.last_assignment_configs is None or len(self.last_assignment_configs):
             parts = []
@@ -300,18 +295,15 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if last_assignment_configs:
                 LastAssignmentConfig._write_many(last_assignment_configs, add)
-
             fields.append((1, b"".join(parts)))
         if self.stored_description_topology_epoch != -1:
             parts = []
             add = parts.append
             add(pack_i(self.stored_description_topology_epoch))
-
             fields.append((2, b"".join(parts)))
         if self.failed_description_topology_epoch != -1:
             parts = []
             add = parts.append
             add(pack_i(self.failed_description_topology_epoch))
-
             fields.append((3, b"".join(parts)))
         return fields

@@ -87,7 +87,12 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             size = data[pos]
             pos += 1
             if size > 127:
-                size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             if size:
                 end = pos + size - 1
                 item.assignment = data[pos:end]

@@ -78,7 +78,12 @@ class SyncGroupResponse(kipwire.Message):
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.assignment = data[pos:end]

@@ -362,19 +362,15 @@ class TransactionLogValue(kipwire.Message):
         if tag == 0:
             (self.previous_producer_id,) = unpack_q(data, pos)
             pos += 8
-
         elif tag == 1:
             (self.next_producer_id,) = unpack_q(data, pos)
             pos += 8
-
         elif tag == 2:
             (self.client_transaction_version,) = unpack_h(data, pos)
             pos += 2
-
         elif tag == 3:
             (self.next_producer_epoch,) = unpack_h(data, pos)
             pos += 2
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -384,24 +380,20 @@ class TransactionLogValue(kipwire.Message):
             parts = []
             add = parts.append
             add(pack_q(self.previous_producer_id))
-
             fields.append((0, b"".join(parts)))
         if self.next_producer_id != -1:
             parts = []
             add = parts.append
             add(pack_q(self.next_producer_id))
-
             fields.append((1, b"".join(parts)))
         if self.client_transaction_version != 0:
             parts = []
             add = parts.append
             add(pack_h(self.client_transaction_version))
-
             fields.append((2, b"".join(parts)))
         if self.next_producer_epoch != -1:
             parts = []
             add = parts.append
             add(pack_h(self.next_producer_epoch))
-
             fields.append((3, b"".join(parts)))
         return fields

@@ -193,7 +193,6 @@ class UpdateRaftVoterResponse(kipwire.Message):
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (self._current_leader,), pos = CurrentLeader._read_many(data, pos, 1)
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -203,6 +202,5 @@ class UpdateRaftVoterResponse(kipwire.Message):
             parts = []
             add = parts.append
             CurrentLeader._write_many((self.current_leader,), add)
-
             fields.append((0, b"".join(parts)))
         return fields

@@ -136,7 +136,12 @@ class UserScramCredentialRecord(kipwire.Message):
         message.mechanism, size = unpack_bB(data, pos)
         pos += 2
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.salt = data[pos:end]
@@ -147,7 +152,12 @@ class UserScramCredentialRecord(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.stored_key = data[pos:end]
@@ -158,7 +168,12 @@ class UserScramCredentialRecord(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            size, pos = (size & 127 | data[pos] << 7, pos + 1) if 0 < data[pos] < 128 else read_size(data, pos)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
         if size:
             end = pos + size - 1
             message.server_key = data[pos:end]

@@ -430,7 +430,6 @@ class VoteResponse(kipwire.Message):
                 self.node_endpoints = []
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -446,6 +445,5 @@ class VoteResponse(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if node_endpoints:
                 NodeEndpoint._write_many(node_endpoints, add)
-
             fields.append((0, b"".join(parts)))
         return fields

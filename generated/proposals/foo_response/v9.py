@@ -102,7 +102,6 @@ class Foo(kipwire.Struct):
                 pos = end
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -115,7 +114,6 @@ class Foo(kipwire.Struct):
             size = len(bar) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(bar)
-
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -222,7 +220,6 @@ class FooResponse(kipwire.Message):
                 pos = end
             else:
                 raise kipwire.Malformed
-
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -235,6 +232,5 @@ class FooResponse(kipwire.Message):
             size = len(user_agent) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(user_agent)
-
             fields.append((0, b"".join(parts)))
         return fields
