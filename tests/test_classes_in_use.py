@@ -15,7 +15,7 @@ import kafka_messages
 import kipwire
 from kafka_messages.fetch_request.v12 import FetchRequest
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
-from kafka_messages.metadata_response import v1, v5, v11, v12
+from kafka_messages.metadata_response import v1, v5, v11
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
 
 
@@ -47,7 +47,7 @@ def test_defaults_are_the_specs_and_never_shared() -> None:
 
 def test_arguments_are_keyword_only_and_only_those_of_the_version() -> None:
     with pytest.raises(TypeError):
-        MetadataResponse(0)  # type: ignore[misc]
+        MetadataResponse(0)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         MetadataResponse(error_code=1)  # type: ignore[call-arg]
 

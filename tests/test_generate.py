@@ -13,8 +13,8 @@ import pytest
 
 from kipgen.generate import Plan, carry_out, differences, plan
 from kipgen.manifest import FILE_NAME
-from kipgen.starter import starter_specs
 from kipgen.spec import MESSAGE_TYPES
+from kipgen.starter import starter_specs
 from kipwire import Message
 
 
@@ -164,7 +164,7 @@ def test_a_run_that_breaks_off_is_finished_by_the_next(
     assert len(content(package)) == files_written
     assert FILE_NAME not in content(package)
     generate(specs, package)
-    assert content(package) == {path: text for path, text in result.contents.items()}
+    assert content(package) == result.contents
 
 
 def test_files_that_kipgen_did_not_make_are_never_touched(specs: Path, package: Path) -> None:

@@ -24,8 +24,8 @@ def test_header_versions_are_javas() -> None:
             version = one["version"]
             assert kafka_messages.request_header_version(key, version) == one["requestHeaderVersion"]
             assert kafka_messages.response_header_version(key, version) == one["responseHeaderVersion"]
-            assert kafka_messages.request(key, version).HEADER_VERSION == one["requestHeaderVersion"]  # type: ignore[attr-defined]
-            assert kafka_messages.response(key, version).HEADER_VERSION == one["responseHeaderVersion"]  # type: ignore[attr-defined]
+            assert one["requestHeaderVersion"] == kafka_messages.request(key, version).HEADER_VERSION
+            assert one["responseHeaderVersion"] == kafka_messages.response(key, version).HEADER_VERSION
             pairs += 1
     assert pairs == 309
 
@@ -46,7 +46,7 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
         header, body = kafka_messages.decode_request(frame)
     else:
         header, body = kafka_messages.decode_response(frame, line["apiKey"], line["version"])
-    assert header.VERSION == line["headerVersion"]
+    assert line["headerVersion"] == header.VERSION
     assert header.to_json() == line["header"]
     assert body.to_json() == line["json"]
     assert header.encode() + body.encode() == frame
@@ -57,7 +57,9 @@ def test_frames_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     assert again == frame
 
 
-@pytest.mark.parametrize("line", golden_data.lines("framed-records"), ids=lambda line: f"{line['message']}-{line['version']}")
+@pytest.mark.parametrize(
+    "line", golden_data.lines("framed-records"), ids=lambda line: f"{line['message']}-{line['version']}"
+)
 def test_bodies_of_framed_records_come_back_byte_for_byte(line: dict[str, Any]) -> None:
     data = bytes.fromhex(line["hex"])
     body_at = 3 if line["kind"] == "metadata_record" else 2  # all varints before the body have one byte here

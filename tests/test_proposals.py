@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import proposals
 from proposals.foo_request import v9 as request_v9
 from proposals.foo_response import v8, v9
 from proposals.request_header import v0 as request_header_v0
 from proposals.request_header import v1 as request_header_v1
 from proposals.response_header import v1 as response_header_v1
-
-import proposals
 
 
 def test_kip_482_example_has_no_tags_before_its_flexible_version() -> None:
@@ -31,9 +30,14 @@ def test_kip_482_headers_are_version_1_before_flexible_messages() -> None:
     assert proposals.request_header_version(9000, 8) == 0
     assert proposals.request_header_version(9000, 9) == 1
     assert proposals.response_header_version(9000, 9) == 1
-    header = dict(request_api_key=9000, request_api_version=9, correlation_id=5, client_id="c")
-    assert request_header_v0.RequestHeader(**header).encode() == bytes.fromhex("2328 0009 00000005 0001 63")
-    assert request_header_v1.RequestHeader(**header).encode() == bytes.fromhex("2328 0009 00000005 02 63 00")
+    before = request_header_v0.RequestHeader(
+        request_api_key=9000, request_api_version=8, correlation_id=5, client_id="c"
+    )
+    assert before.encode() == bytes.fromhex("2328 0008 00000005 0001 63")
+    flexible = request_header_v1.RequestHeader(
+        request_api_key=9000, request_api_version=9, correlation_id=5, client_id="c"
+    )
+    assert flexible.encode() == bytes.fromhex("2328 0009 00000005 02 63 00")
     assert response_header_v1.ResponseHeader(correlation_id=5).encode() == bytes.fromhex("00000005 00")
 
 

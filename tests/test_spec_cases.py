@@ -47,8 +47,9 @@ def test_editor_accepts_what_is_accepted(case: dict[str, Any]) -> None:
 
 
 def test_schema_is_valid_and_explains_every_property() -> None:
-    Draft202012Validator.check_schema(VALIDATOR.schema)
-    for holder in (VALIDATOR.schema, *VALIDATOR.schema["$defs"].values()):
+    schema: Any = VALIDATOR.schema
+    Draft202012Validator.check_schema(schema)
+    for holder in (schema, *schema["$defs"].values()):
         for name, described in holder.get("properties", {}).items():
             assert described["description"].endswith("."), name
 

@@ -115,7 +115,7 @@ def differences(planned: Plan) -> Iterator[str]:
     """What carrying out the plan would change, as lines of a unified diff."""
     for path, text in planned.contents.items():
         file = planned.package / path
-        old = file.read_text() if file.exists() else ""
+        old = file.read_text(encoding="utf-8") if file.exists() else ""
         yield from difflib.unified_diff(
             old.splitlines(), text.splitlines(), f"{file} (there)", f"{file} (from specs)", lineterm=""
         )
@@ -199,7 +199,7 @@ def _texts(pieces: dict[str, Pieces], progress: Progress) -> dict[str, str]:
 
 
 def _is_ours(file: Path) -> bool:
-    with file.open(errors="replace") as lines:
+    with file.open(encoding="utf-8", errors="replace") as lines:
         return lines.readline().startswith(MARK)
 
 

@@ -68,7 +68,7 @@ def generator_hash() -> str:
 def read_manifest(package: Path) -> Manifest:
     """The manifest of a package; an empty one where there is none or none that can be read."""
     try:
-        data = json.loads((package / FILE_NAME).read_text())
+        data = json.loads((package / FILE_NAME).read_text(encoding="utf-8"))
         specs = {
             source: Made(made["spec_hash"], _entry(made["entry"]), dict(made["files"]))
             for source, made in data["specs"].items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import uuid
 from operator import index
 from typing import NoReturn
@@ -9,7 +10,7 @@ from typing import NoReturn
 from kipwire import wire
 from kipwire.errors import EncodeError
 from kipwire.structs import Struct
-from kipwire.walk import minimum_size, path_text
+from kipwire.walk import FIXED, minimum_size, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class _Checker:
 
     def unknown(self, item: Struct) -> None:
         fields = item._unknown_tagged_fields
-        if fields is None:
+        if not fields:
             return
         if not isinstance(fields, dict):
             self.fail(f"must be a dict from tag to bytes, not {_kind(fields)}")
@@ -114,11 +115,10 @@ class _Checker:
         elif kind in INTEGER_BITS:
             self.integer(field, value)
         elif kind == "bool":
-            if not isinstance(value, int) or value not in (0, 1):
+            if value not in (False, True):
                 self.fail(f"must be True or False, not {value!r}")
         elif kind == "float64":
-            if not isinstance(value, (int, float)):
-                self.fail(f"must be a float, not {_kind(value)}")
+            self.float(value)
         elif kind == "uuid":
             if not isinstance(value, uuid.UUID):
                 self.fail(f"must be a uuid.UUID, not {_kind(value)}")
@@ -135,6 +135,12 @@ class _Checker:
         lowest, highest = integer_range(field.element, field.encoding)
         if not lowest <= number <= highest:
             self.fail(f"{number} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+
+    def float(self, value: object) -> None:
+        try:
+            FIXED["float64"].pack(value)
+        except struct.error:
+            self.fail(f"must be a float, not {_kind(value)}")
 
     def string(self, value: object) -> None:
         if not isinstance(value, str):
