@@ -17,10 +17,12 @@ from kipwire.registry import Entry, Registry
 REGISTRY = Registry(
     __name__,
     (
+        Entry("EncodedMetadata", "encoded_metadata", "data", None, 9, 13, 9, None),
         Entry("FooRequest", "foo_request", "request", 9000, 0, 9, 9, (0, 1)),
         Entry("FooResponse", "foo_response", "response", 9000, 0, 9, 9, (0, 1)),
         Entry("RequestHeader", "request_header", "header", None, 0, 1, 1, None),
         Entry("ResponseHeader", "response_header", "header", None, 0, 1, 1, None),
+        Entry("TooSmall", "too_small", "data", None, 0, 2, 3, None),
     ),
 )
 

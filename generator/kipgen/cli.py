@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kipgen.advise_command import advise
+from kipgen.inspect_command import inspect
 from kipgen.problems import Problem
 
 app = typer.Typer(
@@ -177,6 +179,10 @@ def new(
         (folder / file).write_text(text, encoding="utf-8")
         _out.print(f"wrote {folder / file}")
     _out.print(f"next: edit, then kipgen check {folder} and kipgen generate {folder}")
+
+
+app.command()(inspect)
+app.command()(advise)
 
 
 def _print_problems(problems: Iterable[Problem]) -> None:

@@ -29,7 +29,7 @@ class FieldLayout:
     tag: int | None
     """The tag where the field is tagged in this version; None where it is positional."""
     encoding: Encoding | None
-    """KIP-625; None for the fixed form of the type's own width, which needs no mention."""
+    """KIP-625, of an integer or of an array's elements; None for the fixed form of the type's own width."""
     ignorable: bool
     map_key: bool
     entity_type: str | None

@@ -17,8 +17,25 @@ from kipgen.resources import schema_path, template_folder
 
 FILE_NAME = "kipgen.manifest.json"
 
-_COMMAND_LINE = ("__main__.py", "cli.py", "starter.py")
-"""The modules that have no part in what is generated."""
+_COMMAND_LINE = (
+    "__main__.py",
+    "advise.py",
+    "advise_command.py",
+    "advise_plot.py",
+    "advise_samples.py",
+    "advise_text.py",
+    "cli.py",
+    "inspect.html.j2",
+    "inspect.py",
+    "inspect_command.py",
+    "inspect_html.py",
+    "inspect_input.py",
+    "inspect_json.py",
+    "inspect_text.py",
+    "inspect_values.py",
+    "starter.py",
+)
+"""The modules and templates that have no part in what is generated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +76,8 @@ def digest(data: bytes) -> str:
 def generator_hash() -> str:
     """Changes with whatever the generated code depends on besides the specs: our code, the templates, black."""
     package = Path(__file__).parent
-    modules = [file for file in package.rglob("*.py") if file.name not in _COMMAND_LINE]
-    files = [*modules, *template_folder().glob("*.j2"), schema_path()]
+    candidates = [*package.rglob("*.py"), *template_folder().glob("*.j2"), schema_path()]
+    files = [file for file in candidates if file.name not in _COMMAND_LINE]
     content = b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in sorted(files))
     return digest(version("black").encode() + content)
 

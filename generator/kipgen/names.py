@@ -20,6 +20,26 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "TAGS", "FIELDS"})
+"""Names of constants in the body of a generated class, where a class of that name could not be seen."""
+
+RESERVED_MODULES = frozenset(
+    {
+        "decode_request",
+        "decode_response",
+        "encode_request",
+        "encode_response",
+        "message",
+        "names",
+        "request",
+        "request_header_version",
+        "response",
+        "response_header_version",
+        "versions",
+    }
+)
+"""Functions of a generated package, which a sub-package of that name would take the place of when it is imported."""
+
 _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
@@ -38,8 +58,8 @@ def attribute_name(field_name: str) -> str:
 
 
 def class_name(name: str) -> str:
-    """The generated class of a message or struct; `_` is added to `True`, `False` and `None`."""
-    return f"{name}_" if keyword.iskeyword(name) else name
+    """The generated class of a message or struct; `_` is added to a name that is taken, as `None` is."""
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_CLASSES else name
 
 
 def json_name(field_name: str) -> str:
@@ -48,6 +68,6 @@ def json_name(field_name: str) -> str:
 
 
 def module_name(message_name: str) -> str:
-    """The generated sub-package of a message; `_` is added to a Python keyword."""
+    """The generated sub-package of a message; `_` is added to a name that is taken."""
     name = snake_case(message_name)
-    return f"{name}_" if keyword.iskeyword(name) else name
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_MODULES else name

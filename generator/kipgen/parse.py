@@ -12,7 +12,7 @@ from kipgen.problems import Problem
 from kipgen.shape import Shape, out_of_range, shown
 from kipgen.source import Document, JsonPath, WrittenFloat
 from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
-from kipgen.types import Encoding, FieldType
+from kipgen.types import Encoding, FieldType, encoding_property
 from kipgen.versions import Versions
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class _Parser:
             tag=tag,
             tagged_versions=tagged,
             flexible_versions=override,
-            encodings=_encodings(node, versions),
+            encodings=_encodings(node, encoding_property(type_), versions),
             ignorable=node.flag("ignorable"),
             map_key=node.flag("mapKey"),
             entity_type=None if (entity := node.text("entityType")) == "unknown" else entity,
@@ -334,37 +334,37 @@ def _default(node: _Node, type_: FieldType) -> Default:
         return type_default(type_)
 
 
-def _encodings(node: _Node, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
+def _encodings(node: _Node, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
     """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625)."""
-    value = node.value.get("encoding")
-    path = (*node.path, "encoding")
-    if value is None or "encoding" in node.broken:
+    value = node.value.get(property_)
+    path = (*node.path, property_)
+    if value is None or property_ in node.broken:
         return ()
     if isinstance(value, str):
-        encoding = _encoding(node, value)
+        encoding = _encoding(node, property_, value)
         return ((versions, encoding),) if encoding and not versions.is_empty else ()
     assert isinstance(value, dict)
     result: list[tuple[Versions, Encoding]] = []
     already = node.parser.broken_by_parent.get(path, set())
     for key, name in value.items():
-        encoding = None if key in already else _encoding(node, name, key)
+        encoding = None if key in already else _encoding(node, property_, name, key)
         try:
             range_ = Versions.parse(key)
             if range_.is_empty:
                 raise ValueError("'none' names no version; leave it out")
         except ValueError as error:
-            node.report("encoding", "version-syntax", str(error), key)
+            node.report(property_, "version-syntax", str(error), key)
             continue
         if encoding:
             result.append((range_, encoding))
     if already:
-        node.broken.add("encoding")
+        node.broken.add(property_)
     return tuple(sorted(result, key=lambda pair: pair[0].lowest))
 
 
-def _encoding(node: _Node, name: object, *key: str) -> Encoding | None:
+def _encoding(node: _Node, property_: str, name: object, *key: str) -> Encoding | None:
     try:
         return Encoding.parse(str(name))
     except ValueError as error:
-        node.report("encoding", "encoding-name", str(error), *key)
+        node.report(property_, "encoding-name", str(error), *key)
         return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
 from kipgen.spec import Default
-from kipgen.steps import CODES, WIDTHS, Run, Step, WriteStep, read_steps, write_steps
+from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
 from kipgen.types import INTEGER_RANGES
 
 LINE_LENGTH = 120
@@ -25,29 +25,14 @@ _ANNOTATIONS = {
     "records": "bytes",
 }
 
-_TAKEN_LOCALS = frozenset(
-    [
-        *(
-            "abc",
-            "add",
-            "as_bytes",
-            "as_list",
-            "at",
-            "byte",
-            "bytes",
-            "cls",
-            "count",
-            "data",
-            "element",
-            "encoded",
-            "end",
-        ),
-        *("fields", "item", "items", "isinstance", "kipwire", "len", "list", "message", "new", "parts", "pos", "range"),
-        *("read_packed", "read_size", "read_string_size", "read_tag_section", "read_upacked", "self", "size", "struct"),
-        *("tag", "tuple", "type", "typing", "uuid", "write_packed", "write_size", "write_string_size"),
-        *("write_tag_section", "write_upacked"),
-    ]
-)
+_TAKEN_LOCALS = frozenset("""
+    abc add as_bytes as_list at byte bytes cls count data default element encoded end fields float item
+    items isinstance kipwire len list message new number parts pos range self size struct tag tuple type
+    typing uuid read_packed read_packed_array read_size read_string_size
+    read_tag_section read_upacked read_upacked_array read_upacked_run write_packed write_packed_array
+    write_packed_run write_size write_string_size write_tag_section write_upacked write_upacked_array
+    write_upacked_run
+    """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 
 
@@ -72,8 +57,10 @@ class PyField(FieldLayout):
     """What stands for the default in the field's metadata."""
     about_literal: str
     """The field's meaning as a string literal, in several pieces where it is long."""
+    element_kind: str
+    """The type of fixed width that stands on the wire for an element, where there is one."""
     element_width: int
-    """Bytes of an element of fixed width; 0 for others."""
+    """Bytes of such an element; 0 for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +68,7 @@ class PyTaggedField:
     """A tagged field with the steps that read and write its value alone."""
 
     field: PyField
-    read: tuple[Run | Step, ...]
+    read: tuple[ReadStep, ...]
     write: tuple[WriteStep, ...]
 
 
@@ -96,7 +83,7 @@ class PyStruct:
     fields: tuple[PyField, ...]
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
-    read: tuple[Run | Step, ...]
+    read: tuple[ReadStep, ...]
     """The steps that read the positional fields and the tag section."""
     write: tuple[WriteStep, ...]
     """The steps that write the positional fields."""
@@ -133,12 +120,18 @@ def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
             if isinstance(step, Run):
                 if not step.is_one_byte:
                     read.add(step.format)
+            elif isinstance(step, Varints):
+                if len(step.fields) > 1:
+                    read.add(step.format)
             elif step.element_prefix:
                 read.add(step.element_prefix)
         for written in (*struct.write, *(step for tagged in struct.tagged for step in tagged.write)):
             if written.run:
                 write.add(written.run.format)
-            if written.step and written.step.element_prefix:
+            if isinstance(written.step, Varints):
+                if len(written.step.fields) > 1:
+                    write.add(written.step.format)
+            elif written.step and written.step.element_prefix:
                 write.add(written.step.element_prefix)
     return sorted(read), sorted(write)
 
@@ -171,11 +164,12 @@ def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
 def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
     is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
     default = _default_expression(field)
+    kind = f"int{field.encoding.bits}" if field.encoding is not None else field.type.element
     made_anew = field.default == () and (field.type.is_array or field.type.is_struct)
     return PyField(
         **{part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)},
-        slot=f"_{field.attribute}" if is_lazy else field.attribute,
-        local=f"{field.attribute}_" if field.attribute in _TAKEN_LOCALS else field.attribute,
+        slot=f"_lazy_{field.attribute}" if is_lazy else field.attribute,
+        local=_local(field.attribute),
         is_lazy=is_lazy,
         elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
         annotation=_annotation(field),
@@ -183,8 +177,15 @@ def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
         parameter_default="kipwire.DEFAULT" if made_anew else default,
         metadata_default="()" if made_anew else default,
         about_literal=_literal(field.about),
-        element_width=WIDTHS[CODES[field.type.element]] if field.type.element in CODES else 0,
+        element_kind=kind,
+        element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
     )
+
+
+def _local(attribute: str) -> str:
+    """A local variable for the value of an attribute; functions named after `struct` formats are taken, too."""
+    is_taken = attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
+    return f"{attribute}_" if is_taken else attribute
 
 
 def _annotation(field: FieldLayout) -> str:

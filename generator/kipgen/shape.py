@@ -103,7 +103,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         # The kind that is meant comes first; the others are only let through.
-        due = kinds if name == "encoding" else kinds[:1]
+        due = kinds if name in ("encoding", "elementEncoding") else kinds[:1]
         text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.place(path), about, "wrong-kind", text), path
     elif error.validator == "enum":

@@ -43,7 +43,7 @@ class FieldSpec:
     flexible_versions: Versions | None = None
     """The field's own override of the message's flexible versions, where it has one."""
     encodings: tuple[tuple[Versions, Encoding], ...] = ()
-    """KIP-625: the encodings by version; they cover `versions` exactly. Empty where the field has none."""
+    """KIP-625: the encodings by version, of an array those of its elements; they cover `versions`, or are none."""
     ignorable: bool = False
     map_key: bool = False
     entity_type: str | None = None

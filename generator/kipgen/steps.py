@@ -65,11 +65,34 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Varints:
+    """Integers that are varints (KIP-625): one, or several plain ones side by side, which mostly have one byte each."""
+
+    form: str
+    """`packed` or `upacked`."""
+    fields: tuple[FieldLayout, ...]
+
+    @property
+    def format(self) -> str:
+        """The `struct` codes of as many single bytes."""
+        return "B" * len(self.fields)
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        """The width of each."""
+        return tuple(field.encoding.bits for field in self.fields if field.encoding is not None)
+
+    def joined(self, form: str, field: FieldLayout) -> Varints | None:
+        """With one more; None if it has to stand by itself, as zigzag varints do, which gain nothing from company."""
+        return Varints(form, (*self.fields, field)) if form == self.form == "upacked" else None
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What to do with one field of no fixed width, or with the tag section (`field` is None)."""
 
     kind: str
-    """`text`, `blob`, `array`, `nested`, `packed` or `tags`."""
+    """`text`, `blob`, `array`, `nested` or `tags`."""
     field: FieldLayout | None
 
     @property
@@ -84,15 +107,18 @@ class Step:
 class WriteStep:
     """What to write for one field of no fixed width, after the fixed ones before it."""
 
-    step: Step | None
+    step: Step | Varints | None
     """None where only a run is left."""
     run: Run | None
     """The fixed values before it, a classic length or count included; a varint is written by itself."""
 
 
-def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Run | Step, ...]:
+ReadStep = Run | Varints | Step
+
+
+def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[ReadStep, ...]:
     """The steps that read these fields one after the other; every run takes in the prefix behind it."""
-    steps: list[Run | Step] = []
+    steps: list[ReadStep] = []
     slots: list[Slot] = []
 
     def close_run() -> None:
@@ -104,6 +130,15 @@ def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Run
         code = _fixed_code(field)
         if code is not None:
             slots.append(Slot(code, field))
+            continue
+        form = _varint_form(field)
+        if form is not None:
+            close_run()
+            joined = steps[-1].joined(form, field) if steps and isinstance(steps[-1], Varints) else None
+            if joined:
+                steps[-1] = joined
+            else:
+                steps.append(Varints(form, (field,)))
             continue
         prefix = _prefix_code(field)
         if prefix is not None:
@@ -127,6 +162,16 @@ def write_steps(fields: Sequence[FieldLayout]) -> tuple[WriteStep, ...]:
         if code is not None:
             slots.append(Slot(code, field))
             continue
+        form = _varint_form(field)
+        if form is not None:
+            last = steps[-1] if steps and not slots else None
+            joined = last.step.joined(form, field) if last and isinstance(last.step, Varints) else None
+            if last and joined:
+                steps[-1] = WriteStep(joined, last.run)
+            else:
+                steps.append(WriteStep(Varints(form, (field,)), Run(tuple(slots)) if slots else None))
+                slots.clear()
+            continue
         prefix = _prefix_code(field)
         if prefix is not None and prefix != "B":
             slots.append(Slot(prefix))
@@ -146,13 +191,18 @@ def _fixed_code(field: FieldLayout) -> str | None:
     return CODES.get(field.type.element)
 
 
+def _varint_form(field: FieldLayout) -> str | None:
+    """The form of a single integer that is a varint, else None."""
+    if field.type.is_array or field.encoding is None or field.encoding.form == "fixed":
+        return None
+    return field.encoding.form
+
+
 def _step_of(field: FieldLayout) -> Step:
     if field.type.is_array:
         return Step("array", field)
     if field.type.has_struct:
         return Step("nested", field)
-    if field.encoding is not None:
-        return Step("packed", field)
     return Step("text" if field.type.element == "string" else "blob", field)
 
 
@@ -160,6 +210,6 @@ def _prefix_code(field: FieldLayout) -> str | None:
     """The `struct` code of what stands before a value of no fixed width, its first byte if that is a varint."""
     if field.type.is_struct:
         return "B" if field.nullable else None
-    if field.encoding is not None or field.compact:
-        return "B"
-    return "i" if field.type.is_array else _CLASSIC_PREFIX[field.type.element]
+    if field.type.is_array:
+        return "B" if field.compact else "i"
+    return "B" if field.compact else _CLASSIC_PREFIX[field.type.element]

@@ -67,6 +67,11 @@ class FieldType:
         return f"[]{self.element}" if self.is_array else self.element
 
 
+def encoding_property(type_: FieldType) -> str:
+    """The property that says how the integers of a field are written; KIP-625 has none for the elements of arrays."""
+    return "elementEncoding" if type_.is_array else "encoding"
+
+
 @dataclass(frozen=True, slots=True)
 class Encoding:
     """How an integer is written (KIP-625): `fixed`, `packed` (zigzag varint) or `upacked` (varint), and a width."""

@@ -10,10 +10,11 @@ import base64
 import binascii
 import math
 import uuid
+from operator import index
 from typing import Any, NoReturn, TypeVar
 
 from kipwire.errors import JsonError
-from kipwire.values import INTEGER_BITS, check, integer_range
+from kipwire.values import INTEGER_BITS, check, integer_range, shown
 from kipwire.versions import struct_in_other_versions
 from kipwire.walk import path_text
 
@@ -83,6 +84,7 @@ def _uuid_to_json(value: uuid.UUID) -> str:
 
 
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(INTEGER_BITS, index),
     "bool": bool,
     "float64": _float_to_json,
     "bytes": _bytes_to_json,
@@ -149,8 +151,8 @@ class _Reader:
         if not isinstance(value, list):
             self.fail(f"must be a JSON array, not {_kind(value)}")
         elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
+        for number, element in enumerate(value):
+            self.path.append(number)
             elements.append(self.element(field, element))
             self.path.pop()
         return elements
@@ -180,7 +182,7 @@ class _Reader:
             self.fail(f"must be a whole number, not {_kind(value)}")
         lowest, highest = integer_range(field.element, field.encoding)
         if not lowest <= value <= highest:
-            self.fail(f"{value} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+            self.fail(f"{shown(value)} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
         return value
 
     def float(self, value: Any) -> float:

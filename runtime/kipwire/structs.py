@@ -37,7 +37,7 @@ class LazyStruct(Generic[T]):
         self.make = make
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.slot = f"_{name}"
+        self.slot = f"_lazy_{name}"
 
     @overload
     def __get__(self, instance: None, owner: type) -> Self: ...

@@ -34,6 +34,11 @@ def integer_range(element: str, encoding: str | None) -> tuple[int, int]:
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
 
+def shown(number: int) -> str:
+    """A number as errors show it: Python refuses to write out numbers of thousands of digits."""
+    return str(number) if number.bit_length() <= 128 else f"a number of {number.bit_length()} bits"
+
+
 def check(message: Message) -> None:
     """Look at every value of the message.
 
@@ -134,7 +139,7 @@ class _Checker:
             self.fail(f"must be an int, not {_kind(value)}")
         lowest, highest = integer_range(field.element, field.encoding)
         if not lowest <= number <= highest:
-            self.fail(f"{number} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+            self.fail(f"{shown(number)} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
 
     def float(self, value: object) -> None:
         try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import uuid
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from kipwire import wire
 from kipwire.errors import DecodeError
@@ -16,11 +16,13 @@ from kipwire.errors import DecodeError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
     from kipwire.fields import Field
     from kipwire.structs import Message, Struct
 
-    Report = Callable[[str, str, int, int, object], object]
+    Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown"]
+    Report = Callable[["Element"], object]
 
 FIXED = {
     "int8": struct.Struct(">b"),
@@ -36,12 +38,49 @@ FIXED = {
 _WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
 
 
+class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
+    """One stretch of bytes that has a meaning of its own: a value, or what stands around values."""
+
+    path: str
+    """The field's path, such as `topics[0].name`; for the count of tagged fields the path of their struct."""
+    role: Role
+    """`value` of a primitive type; `length` of a string, of bytes or records; `count` of an array; `marker` that
+    tells whether a nullable struct is there; and of tagged fields (KIP-482): `tags`, how many there are in a struct,
+    `tag`, the number of one, `size`, its size in bytes, and `unknown`, the content of one that the spec does not know.
+    """
+    field: Field | None
+    """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
+    start: int
+    """Position of the first byte in the buffer."""
+    end: int
+    """Position behind the last byte; equal to `start` for empty strings and bytes."""
+    value: object
+    """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
+
+    @property
+    def kind(self) -> str:
+        """Type and encoding in words, such as `int32 packed32`, `compact string length`, `count int32`, `tag`."""
+        if self.field is None or self.role in ("tag", "size"):
+            return _TAGGED_KINDS[self.role]
+        if self.role == "value":
+            encoding = self.field.encoding
+            return f"{self.field.element} {encoding}" if encoding else self.field.element
+        if self.role == "marker":
+            return f"marker {'int8' if self.field.tag is None else 'varint'}"
+        name = "count" if self.role == "count" else f"{self.field.element} length"
+        classic = "int16" if name == "string length" else "int32"
+        return f"compact {name}" if self.field.compact else f"{name} {classic}"
+
+
+_TAGGED_KINDS = {"tags": "tag count", "tag": "tag", "size": "tagged field size", "unknown": "unknown tagged field"}
+
+
 def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None) -> int:
     """Read one message that starts at `pos` and return the position behind it.
 
-    `report`, where given, is called for every value and every length, count, marker and tag around it, in the order
-    of the bytes, with the field's path, what it is (a type of the spec, or `length`, `count`, `marker`, `tags`,
-    `tag`, `size`, `unknown`), the positions of its first byte and behind its last, and the value.
+    `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
+    it, in the order of the bytes. Some faults show only afterwards, such as a size that is not that of its value: then
+    elements behind the place of the fault have been reported.
 
     Raises:
         DecodeError: at the first fault.
@@ -62,9 +101,9 @@ class _Walker:
     def fail(self, pos: int, reason: str) -> NoReturn:
         raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
-    def tell(self, kind: str, start: int, end: int, value: object) -> None:
+    def tell(self, role: Role, start: int, end: int, value: object, field: Field | None = None) -> None:
         if self.report is not None:
-            self.report(path_text(self.path), kind, start, end, value)
+            self.report(Element(path_text(self.path), role, field, start, end, value))
 
     def need(self, pos: int, count: int) -> int:
         """The position behind so many bytes, which must be there."""
@@ -92,15 +131,16 @@ class _Walker:
         for _ in range(count):
             start = pos
             tag, pos = self.varint(pos, 31, "tag")
-            self.tell("tag", start, pos, tag)
-            if tag <= previous:
-                self.fail(start, f"tag {tag} stands behind tag {previous}: tags must ascend")
-            previous = tag
             field = tagged.get(tag)
             self.path.append(field.name if field else f"<tag {tag}>")
+            self.tell("tag", start, pos, tag, field)
+            if tag <= previous:
+                self.path.pop()
+                self.fail(start, f"tag {tag} stands behind tag {previous}: tags must ascend")
+            previous = tag
             size_at = pos
             size, pos = self.varint(pos, 31, "size of a tagged field")
-            self.tell("size", size_at, pos, size)
+            self.tell("size", size_at, pos, size, field)
             end = self.need(pos, size)
             if field is not None:
                 pos = self.field(field, pos)
@@ -132,7 +172,7 @@ class _Walker:
                 null, present = 0, "1 or 0"
             if marker not in (1, null):
                 self.fail(start, f"marker of a nullable struct is {marker}; it must be {present}")
-            self.tell("marker", start, pos, marker)
+            self.tell("marker", start, pos, marker, field)
             if marker == null:
                 return pos
         return self.struct(cls, pos)
@@ -140,7 +180,7 @@ class _Walker:
     def array(self, field: Field, pos: int) -> int:
         start = pos
         count, pos = self.length(field, pos, "int32", "array", nullable=field.nullable)
-        self.tell("count", start, pos, count)
+        self.tell("count", start, pos, count, field)
         if count is None:
             return pos
         if field.struct is None and field.element in _WIDTH and field.encoding is None:
@@ -187,7 +227,7 @@ class _Walker:
             value = uuid.UUID(bytes=self.data[start:pos])
         else:
             size, pos = self.length(field, pos, "int16" if element == "string" else "int32", element, nullable=nullable)
-            self.tell("length", start, pos, size)
+            self.tell("length", start, pos, size, field)
             if size is None:
                 return pos
             if element == "string" and size > wire.MAX_STRING:
@@ -196,7 +236,8 @@ class _Walker:
             pos = self.need(pos, size)
             raw = self.data[start:pos]
             value = self.text(raw, start) if element == "string" else raw
-        self.tell(element, start, pos, value)
+        if self.report is not None:  # asked here too, as most elements are values
+            self.tell("value", start, pos, value, field)
         return pos
 
     def text(self, raw: bytes, pos: int) -> str:

@@ -7,13 +7,15 @@ comparison of `Message.decode` notices.
 
 from __future__ import annotations
 
+from itertools import repeat
 from struct import Struct as Packer
+from struct import error as StructError  # noqa: N812
 
 from kipwire.errors import Malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
     from kipwire.structs import Struct
@@ -79,17 +81,20 @@ UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
 
 def _read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
     """The varint whose first byte stands before `pos`: minimal form only, and no more than so many bits."""
-    value = data[pos - 1] & 0x7F
-    shift = 7
-    while True:
+    byte = data[pos]
+    value = byte << 7 | data[pos - 1] & 0x7F
+    pos += 1
+    if 0 < byte < 0x80:
+        return value, pos
+    value &= 0x3FFF
+    shift = 14
+    while byte > 0x7F:
+        if shift >= bits:
+            raise Malformed
         byte = data[pos]
         pos += 1
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
         shift += 7
-        if shift >= bits:
-            raise Malformed
     if not byte or value >> bits:
         raise Malformed
     return value, pos
@@ -97,9 +102,6 @@ def _read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 def read_size(data: bytes, pos: int) -> tuple[int, int]:
     """A compact size, a count or a tag of two bytes and more: (value, position behind it)."""
-    byte = data[pos]
-    if 0 < byte < 0x80:
-        return byte << 7 | data[pos - 1] & 0x7F, pos + 1
     return _read_varint(data, pos, 31)
 
 
@@ -113,6 +115,15 @@ def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
 
 def write_varint(value: int) -> bytes:
     """Any number from 0 as an unsigned varint."""
+    if value < 0x80:
+        return ONE_BYTE[value]
+    if value < 0x4000:
+        return ONE_BYTE[value & 0x7F | 0x80] + ONE_BYTE[value >> 7]
+    low, middle = value & 0x7F | 0x80, value >> 7 & 0x7F | 0x80
+    if value < 0x200000:
+        return bytes((low, middle, value >> 14))
+    if value < 0x10000000:
+        return bytes((low, middle, value >> 14 & 0x7F | 0x80, value >> 21))
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -123,8 +134,6 @@ def write_varint(value: int) -> bytes:
 
 def write_size(size: int) -> bytes:
     """A compact size of two bytes and more."""
-    if size < 0x4000:
-        return ONE_BYTE[size & 0x7F | 0x80] + ONE_BYTE[size >> 7]
     if size > MAX_LENGTH + 1:
         raise Malformed
     return write_varint(size)
@@ -164,6 +173,78 @@ def write_upacked(value: int, bits: int) -> bytes:
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
         raise Malformed
     return write_varint(value & (1 << bits) - 1)
+
+
+_ZIGZAG = bytes((number << 1 ^ number >> 7) & 0xFF for number in (*range(128), *range(-128, 0)))
+"""Translates the byte of a signed number to its zigzag form, which is that of a varint below 128."""
+_SIGNED = bytes((byte >> 1 ^ -(byte & 1)) & 0xFF for byte in range(256))
+"""Translates a byte in zigzag form to the byte of the signed number."""
+
+
+def read_upacked_run(data: bytes, pos: int, bits: Iterable[int]) -> tuple[list[int], int]:
+    """Varints of two's complement patterns side by side, each of so many bits: (the numbers, position behind them)."""
+    numbers = []
+    for width in bits:
+        number = data[pos]
+        pos += 1
+        if number > 127:
+            number, pos = read_upacked(data, pos, width)
+        numbers.append(number)
+    return numbers, pos
+
+
+def write_upacked_run(numbers: Iterable[int], bits: Iterable[int]) -> bytes:
+    """Numbers as varints of their two's complement patterns, each of so many bits."""
+    return b"".join(map(write_upacked, numbers, bits))
+
+
+def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
+    """So many zigzag varints: (the numbers, position behind them)."""
+    end = pos + count
+    chunk = data[pos:end]
+    if chunk.isascii() and len(chunk) == count:  # all of them have one byte, as most arrays of small numbers do
+        return [*UNPACK_INT8[count](chunk.translate(_SIGNED), 0)], end
+    numbers = []
+    for _ in range(count):
+        number = data[pos]
+        pos += 1
+        if number > 127:
+            number, pos = read_packed(data, pos, bits)
+        else:
+            number = (number >> 1) ^ -(number & 1)
+        numbers.append(number)
+    return numbers, pos
+
+
+def read_upacked_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
+    """So many varints of two's complement patterns: (the numbers, position behind them)."""
+    end = pos + count
+    chunk = data[pos:end]
+    if chunk.isascii() and len(chunk) == count:
+        return [*chunk], end
+    return read_upacked_run(data, pos, repeat(bits, count))
+
+
+def write_packed_array(numbers: list[int], bits: int) -> bytes:
+    """Numbers as zigzag varints."""
+    try:
+        encoded = PACK_INT8[len(numbers)](*numbers).translate(_ZIGZAG)
+        if encoded.isascii():
+            return encoded
+    except StructError:  # not all of them have one byte
+        pass
+    return b"".join([write_packed(number, bits) for number in numbers])
+
+
+def write_upacked_array(numbers: list[int], bits: int) -> bytes:
+    """Numbers as varints of their two's complement patterns."""
+    try:
+        encoded = bytes(numbers)
+        if encoded.isascii():
+            return encoded
+    except ValueError:  # not all of them have one byte
+        pass
+    return write_upacked_run(numbers, repeat(bits))
 
 
 # Values that are not quite of the attribute's type, but mean the same.

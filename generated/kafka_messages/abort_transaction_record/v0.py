@@ -46,8 +46,6 @@ class AbortTransactionRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, reason: str | None = None) -> None:
         self.reason = reason
         self._unknown_tagged_fields = None
@@ -101,3 +99,5 @@ class AbortTransactionRecord(kipwire.Message):
             add(reason)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -82,8 +82,6 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
     ) -> None:
@@ -142,3 +140,5 @@ class AddOffsetsToTxnRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

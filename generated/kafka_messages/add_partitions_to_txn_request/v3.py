@@ -63,8 +63,6 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -129,6 +127,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AddPartitionsToTxnRequest(kipwire.Message):
@@ -196,8 +196,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -264,3 +262,5 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -132,6 +130,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AddPartitionsToTxnTransaction(kipwire.Struct):
     """The transactions to handle, each with the partitions concerned. From version 4 on; earlier versions carry a single
@@ -195,8 +195,6 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             about="The partitions to add to or verify in this transaction, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -275,6 +273,8 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AddPartitionsToTxnRequest(kipwire.Message):
     """Adds partitions to a running transaction before records are written to them; sent by transactional producers to
@@ -310,8 +310,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, transactions: list[AddPartitionsToTxnTransaction] = kipwire.DEFAULT) -> None:
         self.transactions = [] if transactions is kipwire.DEFAULT else transactions
@@ -352,3 +350,5 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -60,8 +60,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
@@ -92,6 +90,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AddPartitionsToTxnTopicResult(kipwire.Struct):
@@ -127,8 +127,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             about="One result for each partition of the topic that was asked for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = kipwire.DEFAULT
@@ -196,6 +194,8 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AddPartitionsToTxnResponse(kipwire.Message):
     """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
@@ -238,8 +238,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             about="Results for the single transaction of versions 0 to 3, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -289,3 +287,5 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

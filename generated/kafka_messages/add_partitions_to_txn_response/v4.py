@@ -63,8 +63,6 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
@@ -95,6 +93,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AddPartitionsToTxnTopicResult(kipwire.Struct):
@@ -130,8 +130,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             about="One result for each partition of the topic that was asked for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = kipwire.DEFAULT
@@ -199,6 +197,8 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AddPartitionsToTxnResult(kipwire.Struct):
     """Results of the batched request, one element per transaction. From version 4 on.
@@ -233,8 +233,6 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             about="Results for the partitions of this transaction, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, transactional_id: str = "", topic_results: list[AddPartitionsToTxnTopicResult] = kipwire.DEFAULT
@@ -302,6 +300,8 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AddPartitionsToTxnResponse(kipwire.Message):
     """The transaction coordinator's answer to AddPartitionsToTxnRequest, with one result per partition.
@@ -358,8 +358,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -408,3 +406,5 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -61,8 +61,6 @@ class Listener(kipwire.Struct):
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
         self.host = host
@@ -126,6 +124,8 @@ class Listener(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AddRaftVoterRequest(kipwire.Message):
@@ -196,8 +196,6 @@ class AddRaftVoterRequest(kipwire.Message):
             about="Endpoints under which the other quorum members can reach the new voter.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -272,3 +270,5 @@ class AddRaftVoterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class Listener(kipwire.Struct):
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
         self.host = host
@@ -130,6 +128,8 @@ class Listener(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AddRaftVoterRequest(kipwire.Message):
@@ -214,8 +214,6 @@ class AddRaftVoterRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -294,3 +292,5 @@ class AddRaftVoterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

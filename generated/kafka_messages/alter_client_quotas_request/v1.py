@@ -65,8 +65,6 @@ class EntityData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -132,6 +130,8 @@ class EntityData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OpData(kipwire.Struct):
     """Quota settings to write or delete for this entity.
@@ -169,8 +169,6 @@ class OpData(kipwire.Struct):
             about="True deletes the setting from the entity, false stores Value for it.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
         self.key = key
@@ -221,6 +219,8 @@ class OpData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EntryData(kipwire.Struct):
     """Changes to make, one entry per quota entity.
@@ -254,8 +254,6 @@ class EntryData(kipwire.Struct):
             about="Quota settings to write or delete for this entity.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, entity: list[EntityData] = kipwire.DEFAULT, ops: list[OpData] = kipwire.DEFAULT) -> None:
         self.entity = [] if entity is kipwire.DEFAULT else entity
@@ -324,6 +322,8 @@ class EntryData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterClientQuotasRequest(kipwire.Message):
     """Sent by admin clients to set or remove quota limits of users, client ids or IP addresses (KIP-546).
@@ -361,8 +361,6 @@ class AlterClientQuotasRequest(kipwire.Message):
             about="True for a dry run: the changes are checked but not applied.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, entries: list[EntryData] = kipwire.DEFAULT, validate_only: bool = False) -> None:
         self.entries = [] if entries is kipwire.DEFAULT else entries
@@ -407,3 +405,5 @@ class AlterClientQuotasRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -63,8 +63,6 @@ class EntityData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -130,6 +128,8 @@ class EntityData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EntryData(kipwire.Struct):
     """Results, one per quota entity of the request.
@@ -166,8 +166,6 @@ class EntryData(kipwire.Struct):
             about="Parts that identify the quota entity this result belongs to.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = kipwire.DEFAULT
@@ -241,6 +239,8 @@ class EntryData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterClientQuotasResponse(kipwire.Message):
     """Answer to AlterClientQuotas with one result per quota entity that was to be changed (KIP-546).
@@ -283,8 +283,6 @@ class AlterClientQuotasResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.entries = [] if entries is kipwire.DEFAULT else entries
@@ -326,3 +324,5 @@ class AlterClientQuotasResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

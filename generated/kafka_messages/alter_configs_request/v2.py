@@ -65,8 +65,6 @@ class AlterableConfig(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
         self.name = name
         self.value = value
@@ -132,6 +130,8 @@ class AlterableConfig(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterConfigsResource(kipwire.Struct):
     """The resources to reconfigure, each with its complete new set of dynamic settings.
@@ -182,8 +182,6 @@ class AlterConfigsResource(kipwire.Struct):
             about="All dynamic settings the resource shall have afterwards; existing ones missing here are dropped.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = kipwire.DEFAULT
@@ -253,6 +251,8 @@ class AlterConfigsResource(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterConfigsRequest(kipwire.Message):
     """Sent by an admin client to replace the dynamic configuration of topics, brokers and other resources as a whole
@@ -293,8 +293,6 @@ class AlterConfigsRequest(kipwire.Message):
             about="True for a dry run: the settings are checked but nothing is changed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:
         self.resources = [] if resources is kipwire.DEFAULT else resources
@@ -339,3 +337,5 @@ class AlterConfigsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -78,8 +78,6 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
     ) -> None:
@@ -151,6 +149,8 @@ class AlterConfigsResourceResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterConfigsResponse(kipwire.Message):
     """Reports for each resource of an AlterConfigs request whether its settings were replaced.
@@ -192,8 +192,6 @@ class AlterConfigsResponse(kipwire.Message):
             about="One result for every resource named in the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = kipwire.DEFAULT
@@ -238,3 +236,5 @@ class AlterConfigsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

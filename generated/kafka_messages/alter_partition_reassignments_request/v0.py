@@ -62,8 +62,6 @@ class ReassignablePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, replicas: list[int] | None = None) -> None:
         self.partition_index = partition_index
         self.replicas = replicas
@@ -117,6 +115,8 @@ class ReassignablePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReassignableTopic(kipwire.Struct):
     """Topics with partitions to reassign.
@@ -143,8 +143,6 @@ class ReassignableTopic(kipwire.Struct):
             about="Partitions of the topic to move, or whose move is to be cancelled.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ReassignablePartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -210,6 +208,8 @@ class ReassignableTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterPartitionReassignmentsRequest(kipwire.Message):
     """Sent by admin clients to the controller, possibly by way of a broker, to move partitions to other replicas or to
@@ -253,8 +253,6 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, timeout_ms: int = 60000, topics: list[ReassignableTopic] = kipwire.DEFAULT) -> None:
         self.timeout_ms = timeout_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -296,3 +294,5 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

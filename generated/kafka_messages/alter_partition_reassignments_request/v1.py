@@ -66,8 +66,6 @@ class ReassignablePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, replicas: list[int] | None = None) -> None:
         self.partition_index = partition_index
         self.replicas = replicas
@@ -121,6 +119,8 @@ class ReassignablePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReassignableTopic(kipwire.Struct):
     """Topics with partitions to reassign.
@@ -147,8 +147,6 @@ class ReassignableTopic(kipwire.Struct):
             about="Partitions of the topic to move, or whose move is to be cancelled.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ReassignablePartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -214,6 +212,8 @@ class ReassignableTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterPartitionReassignmentsRequest(kipwire.Message):
     """Sent by admin clients to the controller, possibly by way of a broker, to move partitions to other replicas or to
@@ -269,8 +269,6 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -320,3 +318,5 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

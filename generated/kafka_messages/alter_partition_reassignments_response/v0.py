@@ -63,8 +63,6 @@ class ReassignablePartitionResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -116,6 +114,8 @@ class ReassignablePartitionResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReassignableTopicResponse(kipwire.Struct):
     """Results grouped by topic.
@@ -142,8 +142,6 @@ class ReassignableTopicResponse(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ReassignablePartitionResponse] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -209,6 +207,8 @@ class ReassignableTopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterPartitionReassignmentsResponse(kipwire.Message):
     """Answer to AlterPartitionReassignments: which reassignments or cancellations were accepted (KIP-455). Success does
@@ -273,8 +273,6 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             about="Results grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -346,3 +344,5 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -67,8 +67,6 @@ class ReassignablePartitionResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -120,6 +118,8 @@ class ReassignablePartitionResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReassignableTopicResponse(kipwire.Struct):
     """Results grouped by topic.
@@ -146,8 +146,6 @@ class ReassignableTopicResponse(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ReassignablePartitionResponse] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -212,6 +210,8 @@ class ReassignableTopicResponse(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AlterPartitionReassignmentsResponse(kipwire.Message):
@@ -291,8 +291,6 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -366,3 +364,5 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

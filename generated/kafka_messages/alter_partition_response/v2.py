@@ -110,8 +110,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -179,6 +177,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """Results grouped by topic.
@@ -210,8 +210,6 @@ class TopicData(kipwire.Struct):
             about="Results for the single partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -263,6 +261,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterPartitionResponse(kipwire.Message):
     """The controller's answer to a leader's AlterPartition request, with the partition state that now holds.
@@ -313,8 +313,6 @@ class AlterPartitionResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT
     ) -> None:
@@ -359,3 +357,5 @@ class AlterPartitionResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

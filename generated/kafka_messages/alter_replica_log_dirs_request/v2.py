@@ -58,8 +58,6 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -125,6 +123,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterReplicaLogDir(kipwire.Struct):
     """The target log directories, each with the replicas that should live in it.
@@ -161,8 +161,6 @@ class AlterReplicaLogDir(kipwire.Struct):
             about="The topics with replicas to be placed in this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = kipwire.DEFAULT) -> None:
         self.path = path
@@ -228,6 +226,8 @@ class AlterReplicaLogDir(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterReplicaLogDirsRequest(kipwire.Message):
     """An admin client asks a broker to place or move its own partition replicas into particular log directories (KIP-113).
@@ -258,8 +258,6 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
             about="The target log directories, each with the replicas that should live in it.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = kipwire.DEFAULT) -> None:
         self.dirs = [] if dirs is kipwire.DEFAULT else dirs
@@ -300,3 +298,5 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -55,8 +55,6 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -87,6 +85,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AlterReplicaLogDirTopicResult(kipwire.Struct):
@@ -120,8 +120,6 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
             about="The outcome for every requested partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_name: str = "", partitions: list[AlterReplicaLogDirPartitionResult] = kipwire.DEFAULT
@@ -189,6 +187,8 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterReplicaLogDirsResponse(kipwire.Message):
     """A broker's answer to AlterReplicaLogDirs, with one outcome per replica. Success means that the placement was
@@ -231,8 +231,6 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
             about="The outcomes, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, results: list[AlterReplicaLogDirTopicResult] = kipwire.DEFAULT
@@ -277,3 +275,5 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -57,8 +57,6 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, start_offset: int = 0) -> None:
         self.partition_index = partition_index
         self.start_offset = start_offset
@@ -91,6 +89,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
@@ -126,8 +126,6 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
             about="The partitions of this topic with their new start offsets.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_name: str = "", partitions: list[AlterShareGroupOffsetsRequestPartition] = kipwire.DEFAULT
@@ -197,6 +195,8 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterShareGroupOffsetsRequest(kipwire.Message):
     """An admin client asks the group coordinator to set the share-partition start offsets of a share group (KIP-932), for
@@ -237,8 +237,6 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
             about="The topics with partitions whose start offset is to be set.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, group_id: str = "", topics: list[AlterShareGroupOffsetsRequestTopic] = kipwire.DEFAULT
@@ -298,3 +296,5 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

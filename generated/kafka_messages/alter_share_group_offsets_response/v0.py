@@ -71,8 +71,6 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -126,6 +124,8 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
     """The outcomes, grouped by topic.
@@ -161,8 +161,6 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
             about="The outcome for every partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -239,6 +237,8 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterShareGroupOffsetsResponse(kipwire.Message):
     """The group coordinator's answer to AlterShareGroupOffsets, telling for the group and for each partition whether the
@@ -303,8 +303,6 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
             about="The outcomes, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -376,3 +374,5 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -54,8 +54,6 @@ class ScramCredentialDeletion(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
         self.name = name
         self.mechanism = mechanism
@@ -102,6 +100,8 @@ class ScramCredentialDeletion(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ScramCredentialUpsertion(kipwire.Struct):
@@ -152,8 +152,6 @@ class ScramCredentialUpsertion(kipwire.Struct):
             about="Result of hashing the password with the given salt and iteration count, as defined for SCRAM.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -258,6 +256,8 @@ class ScramCredentialUpsertion(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterUserScramCredentialsRequest(kipwire.Message):
     """Sent by admin clients to create, replace or remove the SCRAM credentials users log in with (KIP-554). Passwords do
@@ -299,8 +299,6 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
             about="Credentials to create, or to overwrite where the user already has one for that mechanism.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -366,3 +364,5 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

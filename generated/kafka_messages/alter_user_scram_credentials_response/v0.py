@@ -65,8 +65,6 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, user: str = "", error_code: int = 0, error_message: str | None = "") -> None:
         self.user = user
         self.error_code = error_code
@@ -134,6 +132,8 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterUserScramCredentialsResponse(kipwire.Message):
     """Answer to AlterUserScramCredentials with one result per user named in the request (KIP-554).
@@ -176,8 +176,6 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
             about="Results, one per affected user, whether for deletions or upsertions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, results: list[AlterUserScramCredentialsResult] = kipwire.DEFAULT
@@ -222,3 +220,5 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class ApiVersionsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, client_software_name: str = "", client_software_version: str = "") -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
@@ -113,3 +111,5 @@ class ApiVersionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

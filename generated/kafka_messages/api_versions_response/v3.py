@@ -77,8 +77,6 @@ class ApiVersion(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key = api_key
         self.min_version = min_version
@@ -110,6 +108,8 @@ class ApiVersion(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class SupportedFeatureKey(kipwire.Struct):
@@ -153,8 +153,6 @@ class SupportedFeatureKey(kipwire.Struct):
             about="Highest level of the feature this node can run with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
         self.name = name
@@ -204,6 +202,8 @@ class SupportedFeatureKey(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FinalizedFeatureKey(kipwire.Struct):
     """Feature levels in force for the whole cluster; only meaningful if FinalizedFeaturesEpoch is not negative (KIP-584).
@@ -242,8 +242,6 @@ class FinalizedFeatureKey(kipwire.Struct):
             about="Lowest level of the feature finalized for the cluster.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
         self.name = name
@@ -292,6 +290,8 @@ class FinalizedFeatureKey(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ApiVersionsResponse(kipwire.Message):
@@ -412,8 +412,6 @@ class ApiVersionsResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -552,3 +550,5 @@ class ApiVersionsResponse(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.zk_migration_ready]))
             fields.append((3, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

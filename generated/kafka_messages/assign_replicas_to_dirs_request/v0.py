@@ -41,8 +41,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
         self._unknown_tagged_fields = None
@@ -73,6 +71,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The topics with replicas in this directory.
@@ -99,8 +99,6 @@ class TopicData(kipwire.Struct):
             about="The partitions of this topic whose replica is in this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -152,6 +150,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DirectoryData(kipwire.Struct):
     """The log directories with the replicas assigned to them.
@@ -178,8 +178,6 @@ class DirectoryData(kipwire.Struct):
             about="The topics with replicas in this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.id = id
@@ -230,6 +228,8 @@ class DirectoryData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AssignReplicasToDirsRequest(kipwire.Message):
@@ -283,8 +283,6 @@ class AssignReplicasToDirsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, broker_id: int = 0, broker_epoch: int = -1, directories: list[DirectoryData] = kipwire.DEFAULT
     ) -> None:
@@ -329,3 +327,5 @@ class AssignReplicasToDirsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

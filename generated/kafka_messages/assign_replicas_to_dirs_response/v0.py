@@ -47,8 +47,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -80,6 +78,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The topics with replicas assigned to this directory.
@@ -106,8 +106,6 @@ class TopicData(kipwire.Struct):
             about="The outcome for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -159,6 +157,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DirectoryData(kipwire.Struct):
     """The directories of the request with the outcomes for their replicas.
@@ -183,8 +183,6 @@ class DirectoryData(kipwire.Struct):
             about="The topics with replicas assigned to this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.id = id
@@ -235,6 +233,8 @@ class DirectoryData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AssignReplicasToDirsResponse(kipwire.Message):
@@ -288,8 +288,6 @@ class AssignReplicasToDirsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, directories: list[DirectoryData] = kipwire.DEFAULT
     ) -> None:
@@ -334,3 +332,5 @@ class AssignReplicasToDirsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -81,8 +81,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -126,6 +124,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """Replicated logs concerned; in practice the metadata log alone.
@@ -158,8 +158,6 @@ class TopicData(kipwire.Struct):
             about="Partitions of the topic in which a new leader epoch begins.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -225,6 +223,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderEndpoint(kipwire.Struct):
     """Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853).
@@ -250,8 +250,6 @@ class LeaderEndpoint(kipwire.Struct):
         ),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the leader on this listener."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -317,6 +315,8 @@ class LeaderEndpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class BeginQuorumEpochRequest(kipwire.Message):
     """Sent by a newly elected KRaft leader to the other voters of the quorum, to announce that it leads the new epoch
@@ -381,8 +381,6 @@ class BeginQuorumEpochRequest(kipwire.Message):
             about="Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -473,3 +471,5 @@ class BeginQuorumEpochRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -80,8 +80,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
     ) -> None:
@@ -117,6 +115,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """Results grouped by topic; in practice the metadata log alone.
@@ -149,8 +149,6 @@ class TopicData(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -216,6 +214,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853).
@@ -242,8 +242,6 @@ class NodeEndpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the node."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id = node_id
@@ -293,6 +291,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class BeginQuorumEpochResponse(kipwire.Message):
@@ -350,8 +350,6 @@ class BeginQuorumEpochResponse(kipwire.Message):
             about="Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -432,3 +430,5 @@ class BeginQuorumEpochResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

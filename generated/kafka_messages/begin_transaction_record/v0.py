@@ -47,8 +47,6 @@ class BeginTransactionRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name
         self._unknown_tagged_fields = None
@@ -102,3 +100,5 @@ class BeginTransactionRecord(kipwire.Message):
             add(name)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -127,8 +127,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -210,3 +208,5 @@ class BrokerHeartbeatRequest(kipwire.Message):
                 add(b"".join([element.bytes for element in offline_log_dirs]))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

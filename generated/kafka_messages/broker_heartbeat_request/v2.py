@@ -143,8 +143,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -256,3 +254,5 @@ class BrokerHeartbeatRequest(kipwire.Message):
                 add(b"".join([element.bytes for element in cordoned_log_dirs]))
             fields.append((1, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

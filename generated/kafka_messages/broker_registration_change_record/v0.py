@@ -68,8 +68,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = 0, fenced: int = 0) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
@@ -111,3 +109,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add(pack_b(self.fenced))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

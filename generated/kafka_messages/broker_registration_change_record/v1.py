@@ -80,8 +80,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, broker_id: int = 0, broker_epoch: int = 0, fenced: int = 0, in_controlled_shutdown: int = 0
     ) -> None:
@@ -135,3 +133,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

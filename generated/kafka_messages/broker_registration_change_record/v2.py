@@ -95,8 +95,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -187,3 +185,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
                 add(b"".join([element.bytes for element in log_dirs]))
             fields.append((2, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -110,8 +110,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -233,3 +231,5 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
                 add(b"".join([element.bytes for element in cordoned_log_dirs]))
             fields.append((3, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -82,8 +82,6 @@ class Listener(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
         self.host = host
@@ -149,6 +147,8 @@ class Listener(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Feature(kipwire.Struct):
     """The features that the broker supports, with version ranges; they must cover the levels finalized in the cluster
@@ -188,8 +188,6 @@ class Feature(kipwire.Struct):
             about="Highest level of the feature that the broker can work with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -238,6 +236,8 @@ class Feature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class BrokerRegistrationRequest(kipwire.Message):
@@ -339,8 +339,6 @@ class BrokerRegistrationRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -458,3 +456,5 @@ class BrokerRegistrationRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

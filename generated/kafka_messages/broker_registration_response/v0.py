@@ -70,8 +70,6 @@ class BrokerRegistrationResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, broker_epoch: int = -1) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -96,3 +94,5 @@ class BrokerRegistrationResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

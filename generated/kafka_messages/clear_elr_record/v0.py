@@ -43,8 +43,6 @@ class ClearElrRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_name: str = "") -> None:
         self.topic_name = topic_name
         self._unknown_tagged_fields = None
@@ -81,3 +79,5 @@ class ClearElrRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -66,8 +66,6 @@ class EntityData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -133,6 +131,8 @@ class EntityData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ClientQuotaRecord(kipwire.Message):
     """Record in the KRaft metadata log that sets or removes one quota of a user, client id, IP address or combination of
@@ -192,8 +192,6 @@ class ClientQuotaRecord(kipwire.Message):
             about="True if the quota is deleted, false if it is set to Value.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, entity: list[EntityData] = kipwire.DEFAULT, key: str = "", value: float = 0.0, remove: bool = False
@@ -258,3 +256,5 @@ class ClientQuotaRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

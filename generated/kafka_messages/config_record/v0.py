@@ -67,8 +67,6 @@ class ConfigRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, resource_type: int = 0, resource_name: str = "", name: str = "", value: str | None = ""
     ) -> None:
@@ -147,3 +145,5 @@ class ConfigRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -73,8 +73,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -168,6 +166,8 @@ class TopicPartitions(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
     """Value of the __consumer_offsets record by which the group coordinator remembers a consumer group member's progress
@@ -244,8 +244,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -319,3 +317,5 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

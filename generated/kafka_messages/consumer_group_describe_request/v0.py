@@ -70,8 +70,6 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, group_ids: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:
         self.group_ids = [] if group_ids is kipwire.DEFAULT else group_ids
         self.include_authorized_operations = include_authorized_operations
@@ -130,3 +128,5 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

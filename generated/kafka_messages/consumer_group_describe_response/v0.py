@@ -72,8 +72,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -144,6 +142,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """The partitions given, or to be given, to one member.
@@ -166,8 +166,6 @@ class Assignment(kipwire.Struct):
             about="The assigned partitions, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -215,6 +213,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Member(kipwire.Struct):
@@ -335,8 +335,6 @@ class Member(kipwire.Struct):
             about="The partitions the member is meant to own once reconciliation is complete.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -539,6 +537,8 @@ class Member(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribedGroup(kipwire.Struct):
     """One description per requested group.
@@ -653,8 +653,6 @@ class DescribedGroup(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -795,6 +793,8 @@ class DescribedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupDescribeResponse(kipwire.Message):
     """The group coordinator's description of consumer groups: state, epochs, assignor and the current and target
@@ -838,8 +838,6 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -881,3 +879,5 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -74,8 +74,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -146,6 +144,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """The partitions given, or to be given, to one member.
@@ -168,8 +168,6 @@ class Assignment(kipwire.Struct):
             about="The assigned partitions, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -217,6 +215,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Member(kipwire.Struct):
@@ -348,8 +348,6 @@ class Member(kipwire.Struct):
             about="Protocol the member speaks: 0 classic, 1 consumer, -1 (the default) unknown. Since version 1.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -556,6 +554,8 @@ class Member(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribedGroup(kipwire.Struct):
     """One description per requested group.
@@ -670,8 +670,6 @@ class DescribedGroup(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -812,6 +810,8 @@ class DescribedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupDescribeResponse(kipwire.Message):
     """The group coordinator's description of consumer groups: state, epochs, assignor and the current and target
@@ -855,8 +855,6 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -898,3 +896,5 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

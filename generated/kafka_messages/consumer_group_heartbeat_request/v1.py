@@ -60,8 +60,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -112,6 +110,8 @@ class TopicPartitions(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ConsumerGroupHeartbeatRequest(kipwire.Message):
@@ -273,8 +273,6 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -491,3 +489,5 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

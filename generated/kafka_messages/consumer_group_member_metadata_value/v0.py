@@ -60,8 +60,6 @@ class ClassicProtocol(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
         self.name = name
         self.metadata = metadata
@@ -130,6 +128,8 @@ class ClassicProtocol(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ClassicMemberMetadata(kipwire.Struct):
     """Data of a member that still uses the classic protocol in this group; null (default) = it uses the KIP-848 protocol.
@@ -161,8 +161,6 @@ class ClassicMemberMetadata(kipwire.Struct):
             about="The embedded assignment protocols that the classic member listed on joining.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, session_timeout_ms: int = 0, supported_protocols: list[ClassicProtocol] = kipwire.DEFAULT
@@ -215,6 +213,8 @@ class ClassicMemberMetadata(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupMemberMetadataValue(kipwire.Message):
     """Value of a record in __consumer_offsets with a consumer group member's identity, subscription and preferences,
@@ -245,7 +245,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         "subscribed_topic_regex",
         "rebalance_timeout_ms",
         "server_assignor",
-        "_classic_member_metadata",
+        "_lazy_classic_member_metadata",
     )
 
     NAME = "ConsumerGroupMemberMetadataValue"
@@ -349,9 +349,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         ),
     )
 
-    classic_member_metadata = kipwire.LazyStruct[ClassicMemberMetadata | None](ClassicMemberMetadata)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -373,13 +370,13 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
-        self._classic_member_metadata: object = classic_member_metadata
+        self._lazy_classic_member_metadata: object = classic_member_metadata
         self._unknown_tagged_fields = None
 
     @classmethod
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
-        message._classic_member_metadata = kipwire.DEFAULT
+        message._lazy_classic_member_metadata = kipwire.DEFAULT
         size = data[pos]
         pos += 1
         if size > 127:
@@ -536,7 +533,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(server_assignor)
 
-        if self._classic_member_metadata is kipwire.DEFAULT and not self._unknown_tagged_fields:
+        if self._lazy_classic_member_metadata is kipwire.DEFAULT and not self._unknown_tagged_fields:
             add(b"\0")
         else:
             write_tag_section(self, add)
@@ -546,9 +543,9 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             size = data[pos]
             pos += 1
             if size == 1:
-                (self._classic_member_metadata,), pos = ClassicMemberMetadata._read_many(data, pos, 1)
+                (self._lazy_classic_member_metadata,), pos = ClassicMemberMetadata._read_many(data, pos, 1)
             elif size == 0:
-                self._classic_member_metadata = None
+                self._lazy_classic_member_metadata = None
             else:
                 raise kipwire.Malformed
         return pos
@@ -557,7 +554,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if (
-            self._classic_member_metadata is not kipwire.DEFAULT
+            self._lazy_classic_member_metadata is not kipwire.DEFAULT
             and self.classic_member_metadata != ClassicMemberMetadata()
         ):
             parts = []
@@ -569,3 +566,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
                 ClassicMemberMetadata._write_many((self.classic_member_metadata,), add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    classic_member_metadata = kipwire.LazyStruct[ClassicMemberMetadata | None](ClassicMemberMetadata)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

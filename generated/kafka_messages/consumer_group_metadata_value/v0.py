@@ -66,8 +66,6 @@ class ConsumerGroupMetadataValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
@@ -108,3 +106,5 @@ class ConsumerGroupMetadataValue(kipwire.Message):
             add(pack_q(self.metadata_hash))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

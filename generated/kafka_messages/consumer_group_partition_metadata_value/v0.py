@@ -56,8 +56,6 @@ class PartitionMetadata(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, racks: list[str] = kipwire.DEFAULT) -> None:
         self.partition = partition
         self.racks = [] if racks is kipwire.DEFAULT else racks
@@ -122,6 +120,8 @@ class PartitionMetadata(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicMetadata(kipwire.Struct):
     """The topics the group subscribes to, as last seen.
@@ -153,8 +153,6 @@ class TopicMetadata(kipwire.Struct):
             about="Rack information on the topic's partitions; may be empty if racks are not in use.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -232,6 +230,8 @@ class TopicMetadata(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     """Record value in __consumer_offsets with the metadata of the topics a consumer group subscribes to, by which the
@@ -261,8 +261,6 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
             about="The topics the group subscribes to, as last seen.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topics: list[TopicMetadata] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -303,3 +301,5 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -73,8 +73,6 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topics: list[str] = kipwire.DEFAULT, version: int = 0, timestamp: int = 0) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
         self.version = version
@@ -133,3 +131,5 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

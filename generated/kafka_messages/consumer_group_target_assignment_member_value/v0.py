@@ -54,8 +54,6 @@ class TopicPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -107,6 +105,8 @@ class TopicPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
     """Value of a record in __consumer_offsets with a consumer group member's target assignment: the partitions it is to
@@ -136,8 +136,6 @@ class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
             about="The partitions meant for the member, grouped by topic; empty = none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartition] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -178,3 +176,5 @@ class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -71,8 +71,6 @@ class Listener(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
         self.host = host
@@ -138,6 +136,8 @@ class Listener(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Feature(kipwire.Struct):
     """The features this controller supports, with the range of levels it can handle (KIP-584).
@@ -176,8 +176,6 @@ class Feature(kipwire.Struct):
             about="Highest level of the feature this controller can work with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -226,6 +224,8 @@ class Feature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ControllerRegistrationRequest(kipwire.Message):
@@ -289,8 +289,6 @@ class ControllerRegistrationRequest(kipwire.Message):
             about="The features this controller supports, with the range of levels it can handle (KIP-584).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -365,3 +363,5 @@ class ControllerRegistrationRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

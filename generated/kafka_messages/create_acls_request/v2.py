@@ -127,8 +127,6 @@ class AclCreation(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -225,6 +223,8 @@ class AclCreation(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateAclsRequest(kipwire.Message):
     """Sent by an admin client to add access control entries to the cluster's authorizer (KIP-140).
@@ -255,8 +255,6 @@ class CreateAclsRequest(kipwire.Message):
             about="The entries to add; each is judged on its own and answered at the same position of the response.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, creations: list[AclCreation] = kipwire.DEFAULT) -> None:
         self.creations = [] if creations is kipwire.DEFAULT else creations
@@ -297,3 +295,5 @@ class CreateAclsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

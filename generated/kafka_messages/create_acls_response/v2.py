@@ -61,8 +61,6 @@ class AclCreationResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, error_code: int = 0, error_message: str | None = "") -> None:
         self.error_code = error_code
         self.error_message = error_message
@@ -113,6 +111,8 @@ class AclCreationResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateAclsResponse(kipwire.Message):
     """Tells the admin client for each requested access control entry whether it was added (KIP-140).
@@ -155,8 +155,6 @@ class CreateAclsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, results: list[AclCreationResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is kipwire.DEFAULT else results
@@ -198,3 +196,5 @@ class CreateAclsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

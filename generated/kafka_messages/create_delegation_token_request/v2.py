@@ -59,8 +59,6 @@ class CreatableRenewers(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -122,6 +120,8 @@ class CreatableRenewers(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateDelegationTokenRequest(kipwire.Message):
     """A client asks for a delegation token, a light shared secret with which others can authenticate through SASL/SCRAM as
@@ -166,8 +166,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, renewers: list[CreatableRenewers] = kipwire.DEFAULT, max_lifetime_ms: int = 0) -> None:
         self.renewers = [] if renewers is kipwire.DEFAULT else renewers
         self.max_lifetime_ms = max_lifetime_ms
@@ -210,3 +208,5 @@ class CreateDelegationTokenRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -59,8 +59,6 @@ class CreatableRenewers(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -121,6 +119,8 @@ class CreatableRenewers(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class CreateDelegationTokenRequest(kipwire.Message):
@@ -190,8 +190,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -284,3 +282,5 @@ class CreateDelegationTokenRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

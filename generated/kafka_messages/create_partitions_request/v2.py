@@ -57,8 +57,6 @@ class CreatePartitionsAssignment(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, broker_ids: list[int] = kipwire.DEFAULT) -> None:
         self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
         self._unknown_tagged_fields = None
@@ -107,6 +105,8 @@ class CreatePartitionsAssignment(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreatePartitionsTopic(kipwire.Struct):
     """Topics to enlarge.
@@ -153,8 +153,6 @@ class CreatePartitionsTopic(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = kipwire.DEFAULT
@@ -227,6 +225,8 @@ class CreatePartitionsTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreatePartitionsRequest(kipwire.Message):
     """Sent by admin clients to give existing topics more partitions (KIP-195). The number of partitions can only grow.
@@ -272,8 +272,6 @@ class CreatePartitionsRequest(kipwire.Message):
             about="True for a dry run: the request is checked but no partition is created.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topics: list[CreatePartitionsTopic] = kipwire.DEFAULT, timeout_ms: int = 0, validate_only: bool = False
@@ -321,3 +319,5 @@ class CreatePartitionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -59,8 +59,6 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
         self.name = name
         self.error_code = error_code
@@ -128,6 +126,8 @@ class CreatePartitionsTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreatePartitionsResponse(kipwire.Message):
     """Answer to CreatePartitions with one result per topic (KIP-195).
@@ -169,8 +169,6 @@ class CreatePartitionsResponse(kipwire.Message):
             about="Results, one per topic of the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, results: list[CreatePartitionsTopicResult] = kipwire.DEFAULT
@@ -215,3 +213,5 @@ class CreatePartitionsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -68,8 +68,6 @@ class CreatableReplicaAssignment(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = kipwire.DEFAULT) -> None:
         self.partition_index = partition_index
         self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
@@ -120,6 +118,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreatableTopicConfig(kipwire.Struct):
     """Topic configs to set explicitly; anything not listed follows the defaults.
@@ -152,8 +152,6 @@ class CreatableTopicConfig(kipwire.Struct):
             about="Value for the config key, in its string form; may be null.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
         self.name = name
@@ -219,6 +217,8 @@ class CreatableTopicConfig(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class CreatableTopic(kipwire.Struct):
@@ -288,8 +288,6 @@ class CreatableTopic(kipwire.Struct):
             about="Topic configs to set explicitly; anything not listed follows the defaults.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -386,6 +384,8 @@ class CreatableTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateTopicsRequest(kipwire.Message):
     """Sent by admin clients and other tools to create topics (KIP-4).
@@ -436,8 +436,6 @@ class CreateTopicsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, topics: list[CreatableTopic] = kipwire.DEFAULT, timeout_ms: int = 60000, validate_only: bool = False
     ) -> None:
@@ -484,3 +482,5 @@ class CreateTopicsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -87,8 +87,6 @@ class CreatableTopicConfigs(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -168,6 +166,8 @@ class CreatableTopicConfigs(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class CreatableTopicResult(kipwire.Struct):
@@ -265,8 +265,6 @@ class CreatableTopicResult(kipwire.Struct):
             about="Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -389,6 +387,8 @@ class CreatableTopicResult(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateTopicsResponse(kipwire.Message):
     """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
@@ -433,8 +433,6 @@ class CreateTopicsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -476,3 +474,5 @@ class CreateTopicsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

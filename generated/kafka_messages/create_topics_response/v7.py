@@ -90,8 +90,6 @@ class CreatableTopicConfigs(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -171,6 +169,8 @@ class CreatableTopicConfigs(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class CreatableTopicResult(kipwire.Struct):
@@ -278,8 +278,6 @@ class CreatableTopicResult(kipwire.Struct):
             about="Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -405,6 +403,8 @@ class CreatableTopicResult(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CreateTopicsResponse(kipwire.Message):
     """Answer to CreateTopics with one result per topic and, from version 5 on, the properties the topic was created with
@@ -449,8 +449,6 @@ class CreateTopicsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -492,3 +490,5 @@ class CreateTopicsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -67,8 +67,6 @@ class DefaultPrincipalData(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, type: str = "", name: str = "", token_authenticated: bool = False) -> None:
         self.type = type
         self.name = name
@@ -126,3 +124,5 @@ class DefaultPrincipalData(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

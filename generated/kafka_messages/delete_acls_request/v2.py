@@ -124,8 +124,6 @@ class DeleteAclsFilter(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -234,6 +232,8 @@ class DeleteAclsFilter(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteAclsRequest(kipwire.Message):
     """Sent by an admin client to remove all access control entries that match any of the given filters (KIP-140).
@@ -263,8 +263,6 @@ class DeleteAclsRequest(kipwire.Message):
             about="The filters; every stored entry that fits at least one of them is to be removed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, filters: list[DeleteAclsFilter] = kipwire.DEFAULT) -> None:
         self.filters = [] if filters is kipwire.DEFAULT else filters
@@ -305,3 +303,5 @@ class DeleteAclsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -139,8 +139,6 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -262,6 +260,8 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteAclsFilterResult(kipwire.Struct):
     """One result per filter, in the order of the request.
@@ -298,8 +298,6 @@ class DeleteAclsFilterResult(kipwire.Struct):
             about="The stored entries that fitted this filter.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -377,6 +375,8 @@ class DeleteAclsFilterResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteAclsResponse(kipwire.Message):
     """Reports to the admin client which access control entries each filter hit and whether they were removed (KIP-140).
@@ -418,8 +418,6 @@ class DeleteAclsResponse(kipwire.Message):
             about="One result per filter, in the order of the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = kipwire.DEFAULT
@@ -464,3 +462,5 @@ class DeleteAclsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -54,8 +54,6 @@ class DeleteGroupsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, groups_names: list[str] = kipwire.DEFAULT) -> None:
         self.groups_names = [] if groups_names is kipwire.DEFAULT else groups_names
         self._unknown_tagged_fields = None
@@ -110,3 +108,5 @@ class DeleteGroupsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

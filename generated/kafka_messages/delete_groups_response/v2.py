@@ -63,8 +63,6 @@ class DeletableGroupResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
         self.group_id = group_id
         self.error_code = error_code
@@ -112,6 +110,8 @@ class DeletableGroupResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteGroupsResponse(kipwire.Message):
     """The group coordinator's answer to DeleteGroupsRequest, with one result per group.
@@ -154,8 +154,6 @@ class DeleteGroupsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is kipwire.DEFAULT else results
@@ -197,3 +195,5 @@ class DeleteGroupsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

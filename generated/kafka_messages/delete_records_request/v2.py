@@ -55,8 +55,6 @@ class DeleteRecordsPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
         self.partition_index = partition_index
         self.offset = offset
@@ -88,6 +86,8 @@ class DeleteRecordsPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteRecordsTopic(kipwire.Struct):
     """Topics with partitions to truncate at the old end.
@@ -114,8 +114,6 @@ class DeleteRecordsTopic(kipwire.Struct):
             about="Partitions of the topic to discard records from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -181,6 +179,8 @@ class DeleteRecordsTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteRecordsRequest(kipwire.Message):
     """Sent by admin clients to partition leaders to discard all records before a given offset, thus moving the log start
@@ -219,8 +219,6 @@ class DeleteRecordsRequest(kipwire.Message):
             about="How long to wait for all replicas to carry out the deletion, in milliseconds.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topics: list[DeleteRecordsTopic] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -264,3 +262,5 @@ class DeleteRecordsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

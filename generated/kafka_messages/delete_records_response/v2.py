@@ -68,8 +68,6 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.low_watermark = low_watermark
@@ -101,6 +99,8 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DeleteRecordsTopicResult(kipwire.Struct):
@@ -135,8 +135,6 @@ class DeleteRecordsTopicResult(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -202,6 +200,8 @@ class DeleteRecordsTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteRecordsResponse(kipwire.Message):
     """Answer to DeleteRecords with the new low watermark of each partition (KIP-107).
@@ -244,8 +244,6 @@ class DeleteRecordsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -287,3 +285,5 @@ class DeleteRecordsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -46,8 +46,6 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_name: str = "") -> None:
         self.topic_name = topic_name
         self._unknown_tagged_fields = None
@@ -94,6 +92,8 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteShareGroupOffsetsRequest(kipwire.Message):
     """An admin client asks the group coordinator to remove a share group's offsets, and so its state, for whole topics.
@@ -135,8 +135,6 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
             about="Topics for which the group's offsets are to be removed, all partitions of each.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, group_id: str = "", topics: list[DeleteShareGroupOffsetsRequestTopic] = kipwire.DEFAULT
@@ -196,3 +194,5 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -76,8 +76,6 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -156,6 +154,8 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteShareGroupOffsetsResponse(kipwire.Message):
     """Reports, for the whole request and per topic, whether the offsets of a share group were removed (KIP-932).
@@ -213,8 +213,6 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             about="Outcome for each topic of the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -286,3 +284,5 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -45,8 +45,6 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0) -> None:
         self.partition = partition
         self._unknown_tagged_fields = None
@@ -77,6 +75,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteStateData(kipwire.Struct):
     """Topics for which the group's state is to be removed.
@@ -101,8 +101,6 @@ class DeleteStateData(kipwire.Struct):
             about="Partitions of this topic whose state is to be removed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -154,6 +152,8 @@ class DeleteStateData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteShareGroupStateRequest(kipwire.Message):
     """Sent by a group coordinator to a share coordinator to drop the persisted delivery state of share partitions, for
@@ -193,8 +193,6 @@ class DeleteShareGroupStateRequest(kipwire.Message):
             about="Topics for which the group's state is to be removed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[DeleteStateData] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -252,3 +250,5 @@ class DeleteShareGroupStateRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

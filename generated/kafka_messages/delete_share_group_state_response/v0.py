@@ -66,8 +66,6 @@ class PartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition = partition
         self.error_code = error_code
@@ -119,6 +117,8 @@ class PartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteStateResult(kipwire.Struct):
     """Outcomes, grouped by topic.
@@ -143,8 +143,6 @@ class DeleteStateResult(kipwire.Struct):
             about="Outcomes for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -196,6 +194,8 @@ class DeleteStateResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteShareGroupStateResponse(kipwire.Message):
     """The share coordinator's answer to a request to delete share group state, with one outcome per partition (KIP-932).
@@ -225,8 +225,6 @@ class DeleteShareGroupStateResponse(kipwire.Message):
             about="Outcomes, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, results: list[DeleteStateResult] = kipwire.DEFAULT) -> None:
         self.results = [] if results is kipwire.DEFAULT else results
@@ -267,3 +265,5 @@ class DeleteShareGroupStateResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -70,8 +70,6 @@ class DeleteTopicsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_names: list[str] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
         self.topic_names = [] if topic_names is kipwire.DEFAULT else topic_names
         self.timeout_ms = timeout_ms
@@ -129,3 +127,5 @@ class DeleteTopicsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

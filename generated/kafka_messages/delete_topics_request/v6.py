@@ -64,8 +64,6 @@ class DeleteTopicState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str | None = None, topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -118,6 +116,8 @@ class DeleteTopicState(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteTopicsRequest(kipwire.Message):
     """Sent by an admin client to delete topics along with all their data.
@@ -163,8 +163,6 @@ class DeleteTopicsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topics: list[DeleteTopicState] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
         self.timeout_ms = timeout_ms
@@ -207,3 +205,5 @@ class DeleteTopicsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -60,8 +60,6 @@ class DeletableTopicResult(kipwire.Struct):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", error_code: int = 0) -> None:
         self.name = name
         self.error_code = error_code
@@ -109,6 +107,8 @@ class DeletableTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteTopicsResponse(kipwire.Message):
     """Tells an admin client for each topic whether its deletion was accepted.
@@ -152,8 +152,6 @@ class DeleteTopicsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is kipwire.DEFAULT else responses
@@ -195,3 +193,5 @@ class DeleteTopicsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

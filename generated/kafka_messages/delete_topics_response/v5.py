@@ -72,8 +72,6 @@ class DeletableTopicResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
         self.name = name
         self.error_code = error_code
@@ -141,6 +139,8 @@ class DeletableTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteTopicsResponse(kipwire.Message):
     """Tells an admin client for each topic whether its deletion was accepted.
@@ -184,8 +184,6 @@ class DeleteTopicsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is kipwire.DEFAULT else responses
@@ -227,3 +225,5 @@ class DeleteTopicsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -84,8 +84,6 @@ class DeletableTopicResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -166,6 +164,8 @@ class DeletableTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DeleteTopicsResponse(kipwire.Message):
     """Tells an admin client for each topic whether its deletion was accepted.
@@ -209,8 +209,6 @@ class DeleteTopicsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.responses = [] if responses is kipwire.DEFAULT else responses
@@ -252,3 +250,5 @@ class DeleteTopicsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -81,8 +81,6 @@ class AclDescription(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
         self.principal = principal
         self.host = host
@@ -148,6 +146,8 @@ class AclDescription(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeAclsResource(kipwire.Struct):
     """Resource patterns that have matching entries.
@@ -200,8 +200,6 @@ class DescribeAclsResource(kipwire.Struct):
             about="Access control entries of this resource pattern that match the filter.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -278,6 +276,8 @@ class DescribeAclsResource(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeAclsResponse(kipwire.Message):
     """Answer to DescribeAcls: the matching access control entries, grouped by resource pattern (KIP-140).
@@ -333,8 +333,6 @@ class DescribeAclsResponse(kipwire.Message):
             about="Resource patterns that have matching entries.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -406,3 +404,5 @@ class DescribeAclsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -76,8 +76,6 @@ class ComponentData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
         self.entity_type = entity_type
         self.match_type = match_type
@@ -145,6 +143,8 @@ class ComponentData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeClientQuotasRequest(kipwire.Message):
     """An admin client asks a broker for the quotas configured for the client entities that pass a filter (users, client
@@ -189,8 +189,6 @@ class DescribeClientQuotasRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, components: list[ComponentData] = kipwire.DEFAULT, strict: bool = False) -> None:
         self.components = [] if components is kipwire.DEFAULT else components
         self.strict = strict
@@ -234,3 +232,5 @@ class DescribeClientQuotasRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -63,8 +63,6 @@ class EntityData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
@@ -130,6 +128,8 @@ class EntityData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ValueData(kipwire.Struct):
     """Quota settings configured for the entity.
@@ -162,8 +162,6 @@ class ValueData(kipwire.Struct):
             about="Configured limit, in the unit the quota setting implies (bytes per second, percent ...).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, key: str = "", value: float = 0.0) -> None:
         self.key = key
@@ -212,6 +210,8 @@ class ValueData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EntryData(kipwire.Struct):
     """One entry per matching entity that has quotas; null if the request failed.
@@ -244,8 +244,6 @@ class EntryData(kipwire.Struct):
             about="Quota settings configured for the entity.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, entity: list[EntityData] = kipwire.DEFAULT, values: list[ValueData] = kipwire.DEFAULT
@@ -316,6 +314,8 @@ class EntryData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeClientQuotasResponse(kipwire.Message):
     """Lists the quotas configured for the entities that passed the filter of the request (KIP-546).
@@ -373,8 +373,6 @@ class DescribeClientQuotasResponse(kipwire.Message):
             about="One entry per matching entity that has quotas; null if the request failed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -449,3 +447,5 @@ class DescribeClientQuotasResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -48,8 +48,6 @@ class DescribeClusterRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, include_cluster_authorized_operations: bool = False) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self._unknown_tagged_fields = None
@@ -73,3 +71,5 @@ class DescribeClusterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

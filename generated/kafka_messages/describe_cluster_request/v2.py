@@ -66,8 +66,6 @@ class DescribeClusterRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -108,3 +106,5 @@ class DescribeClusterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -74,8 +74,6 @@ class DescribeClusterBroker(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, broker_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.broker_id = broker_id
         self.host = host
@@ -144,6 +142,8 @@ class DescribeClusterBroker(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeClusterResponse(kipwire.Message):
@@ -234,8 +234,6 @@ class DescribeClusterResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -332,3 +330,5 @@ class DescribeClusterResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

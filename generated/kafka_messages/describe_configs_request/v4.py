@@ -78,8 +78,6 @@ class DescribeConfigsResource(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = kipwire.DEFAULT
     ) -> None:
@@ -166,6 +164,8 @@ class DescribeConfigsResource(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeConfigsRequest(kipwire.Message):
     """A client asks for the configuration of topics, brokers, broker loggers, client metrics subscriptions or groups
@@ -218,8 +218,6 @@ class DescribeConfigsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -271,3 +269,5 @@ class DescribeConfigsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -90,8 +90,6 @@ class DescribeConfigsSynonym(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
         self.name = name
         self.value = value
@@ -159,6 +157,8 @@ class DescribeConfigsSynonym(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeConfigsResourceResult(kipwire.Struct):
@@ -267,8 +267,6 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             about="Documentation text of the setting; null if there is none or it was not asked for. Since version 3.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -395,6 +393,8 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeConfigsResult(kipwire.Struct):
     """One result per requested resource.
@@ -453,8 +453,6 @@ class DescribeConfigsResult(kipwire.Struct):
             about="The settings of this resource.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -553,6 +551,8 @@ class DescribeConfigsResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeConfigsResponse(kipwire.Message):
     """The settings of the resources named in a DescribeConfigs request, each with its value and where that value comes
@@ -596,8 +596,6 @@ class DescribeConfigsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is kipwire.DEFAULT else results
@@ -639,3 +637,5 @@ class DescribeConfigsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

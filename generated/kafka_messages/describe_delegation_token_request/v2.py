@@ -54,8 +54,6 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -117,6 +115,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeDelegationTokenRequest(kipwire.Message):
     """A client lists the delegation tokens it is allowed to see, optionally only those of certain owners (KIP-48).
@@ -148,8 +148,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             about="The principals whose tokens are wanted; null asks for the tokens of every owner.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = kipwire.DEFAULT) -> None:
         self.owners = [] if owners is kipwire.DEFAULT else owners
@@ -193,3 +191,5 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

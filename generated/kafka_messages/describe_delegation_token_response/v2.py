@@ -64,8 +64,6 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -126,6 +124,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribedDelegationToken(kipwire.Struct):
@@ -226,8 +226,6 @@ class DescribedDelegationToken(kipwire.Struct):
             about="Principals that may renew the token in addition to its owner.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -366,6 +364,8 @@ class DescribedDelegationToken(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeDelegationTokenResponse(kipwire.Message):
     """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48).
@@ -411,8 +411,6 @@ class DescribeDelegationTokenResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -464,3 +462,5 @@ class DescribeDelegationTokenResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -64,8 +64,6 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -126,6 +124,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribedDelegationToken(kipwire.Struct):
@@ -248,8 +248,6 @@ class DescribedDelegationToken(kipwire.Struct):
             about="Principals that may renew the token in addition to its owner.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -424,6 +422,8 @@ class DescribedDelegationToken(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeDelegationTokenResponse(kipwire.Message):
     """The delegation tokens that match a DescribeDelegationToken request and that the requester may see (KIP-48).
@@ -469,8 +469,6 @@ class DescribeDelegationTokenResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -522,3 +520,5 @@ class DescribeDelegationTokenResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

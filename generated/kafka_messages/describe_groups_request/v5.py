@@ -73,8 +73,6 @@ class DescribeGroupsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, groups: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:
         self.groups = [] if groups is kipwire.DEFAULT else groups
         self.include_authorized_operations = include_authorized_operations
@@ -133,3 +131,5 @@ class DescribeGroupsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class DescribableLogDirTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -125,6 +123,8 @@ class DescribableLogDirTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsRequest(kipwire.Message):
     """Asks a broker for the log directories it has and for the size of the partition replicas in them; sent by admin
@@ -157,8 +157,6 @@ class DescribeLogDirsRequest(kipwire.Message):
             about="The partitions to report on, grouped by topic; null = every partition on the broker.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topics: list[DescribableLogDirTopic] | None = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -202,3 +200,5 @@ class DescribeLogDirsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -83,8 +83,6 @@ class DescribeLogDirsPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
     ) -> None:
@@ -121,6 +119,8 @@ class DescribeLogDirsPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsTopic(kipwire.Struct):
     """The replicas found in this directory, grouped by topic.
@@ -147,8 +147,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
             about="The topic's partitions that have a replica in this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -214,6 +212,8 @@ class DescribeLogDirsTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsResult(kipwire.Struct):
     """One element per log directory of the broker.
@@ -253,8 +253,6 @@ class DescribeLogDirsResult(kipwire.Struct):
             about="The replicas found in this directory, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, error_code: int = 0, log_dir: str = "", topics: list[DescribeLogDirsTopic] = kipwire.DEFAULT
@@ -324,6 +322,8 @@ class DescribeLogDirsResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsResponse(kipwire.Message):
     """A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the space in each.
@@ -366,8 +366,6 @@ class DescribeLogDirsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeLogDirsResult] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results = [] if results is kipwire.DEFAULT else results
@@ -409,3 +407,5 @@ class DescribeLogDirsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

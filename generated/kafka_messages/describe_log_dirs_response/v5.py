@@ -85,8 +85,6 @@ class DescribeLogDirsPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
     ) -> None:
@@ -123,6 +121,8 @@ class DescribeLogDirsPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsTopic(kipwire.Struct):
     """The replicas found in this directory, grouped by topic.
@@ -149,8 +149,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
             about="The topic's partitions that have a replica in this directory.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -215,6 +213,8 @@ class DescribeLogDirsTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeLogDirsResult(kipwire.Struct):
@@ -291,8 +291,6 @@ class DescribeLogDirsResult(kipwire.Struct):
             about="True if the directory is closed to new partitions (KIP-1066); default false. From version 5 on.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -375,6 +373,8 @@ class DescribeLogDirsResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeLogDirsResponse(kipwire.Message):
     """A broker's answer to DescribeLogDirsRequest: its log directories with the replicas and the space in each.
@@ -427,8 +427,6 @@ class DescribeLogDirsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = kipwire.DEFAULT
     ) -> None:
@@ -473,3 +471,5 @@ class DescribeLogDirsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class TopicRequest(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -125,6 +123,8 @@ class TopicRequest(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeProducersRequest(kipwire.Message):
     """Asks the leaders of partitions which producers have state there, to find out about hanging transactions; sent by
@@ -155,8 +155,6 @@ class DescribeProducersRequest(kipwire.Message):
             about="Topics whose producers are to be listed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topics: list[TopicRequest] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -197,3 +195,5 @@ class DescribeProducersRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

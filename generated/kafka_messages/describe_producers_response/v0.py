@@ -107,8 +107,6 @@ class ProducerState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -170,6 +168,8 @@ class ProducerState(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class PartitionResponse(kipwire.Struct):
     """Results for the single partitions of this topic.
@@ -209,8 +209,6 @@ class PartitionResponse(kipwire.Struct):
             about="Producers the partition currently has state for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -290,6 +288,8 @@ class PartitionResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicResponse(kipwire.Struct):
     """Results, grouped by topic.
@@ -316,8 +316,6 @@ class TopicResponse(kipwire.Struct):
             about="Results for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[PartitionResponse] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -383,6 +381,8 @@ class TopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeProducersResponse(kipwire.Message):
     """A partition leader's list of the idempotent and transactional producers it keeps state for, per partition (KIP-664).
@@ -425,8 +425,6 @@ class DescribeProducersResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[TopicResponse] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -468,3 +466,5 @@ class DescribeProducersResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -49,8 +49,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
         self._unknown_tagged_fields = None
@@ -80,6 +78,8 @@ class PartitionData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TopicData(kipwire.Struct):
@@ -113,8 +113,6 @@ class TopicData(kipwire.Struct):
             about="The partitions of the topic to describe.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -180,6 +178,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeQuorumRequest(kipwire.Message):
     """Asks for the state of a KRaft quorum: leader, voters, observers and how far each has replicated. Sent by admin
@@ -210,8 +210,6 @@ class DescribeQuorumRequest(kipwire.Message):
             about="The Raft-replicated topics to describe; in practice only __cluster_metadata.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -252,3 +250,5 @@ class DescribeQuorumRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

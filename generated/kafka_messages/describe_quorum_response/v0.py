@@ -57,8 +57,6 @@ class ReplicaState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, replica_id: int = 0, log_end_offset: int = 0) -> None:
         self.replica_id = replica_id
         self.log_end_offset = log_end_offset
@@ -89,6 +87,8 @@ class ReplicaState(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -172,8 +172,6 @@ class PartitionData(kipwire.Struct):
             about="The replicas that only follow the log without a vote, such as brokers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -264,6 +262,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The described topics, as asked for in the request.
@@ -296,8 +296,6 @@ class TopicData(kipwire.Struct):
             about="The described partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -363,6 +361,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeQuorumResponse(kipwire.Message):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer.
@@ -396,8 +396,6 @@ class DescribeQuorumResponse(kipwire.Message):
             about="The described topics, as asked for in the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.error_code = error_code
@@ -440,3 +438,5 @@ class DescribeQuorumResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -83,8 +83,6 @@ class ReplicaState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -130,6 +128,8 @@ class ReplicaState(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -213,8 +213,6 @@ class PartitionData(kipwire.Struct):
             about="The replicas that only follow the log without a vote, such as brokers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -305,6 +303,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The described topics, as asked for in the request.
@@ -337,8 +337,6 @@ class TopicData(kipwire.Struct):
             about="The described partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -404,6 +402,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeQuorumResponse(kipwire.Message):
     """The quorum leader's answer to DescribeQuorumRequest, with the replication state of every voter and observer.
@@ -437,8 +437,6 @@ class DescribeQuorumResponse(kipwire.Message):
             about="The described topics, as asked for in the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.error_code = error_code
@@ -481,3 +479,5 @@ class DescribeQuorumResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -109,8 +109,6 @@ class ReplicaState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -168,6 +166,8 @@ class ReplicaState(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -264,8 +264,6 @@ class PartitionData(kipwire.Struct):
             about="The replicas that only follow the log without a vote, such as brokers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -373,6 +371,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The described topics, as asked for in the request.
@@ -405,8 +405,6 @@ class TopicData(kipwire.Struct):
             about="The described partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -472,6 +470,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Listener(kipwire.Struct):
     """The endpoints at which the node can be reached as a controller.
@@ -492,8 +492,6 @@ class Listener(kipwire.Struct):
         ),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the listener."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -559,6 +557,8 @@ class Listener(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Node(kipwire.Struct):
     """Addresses of the nodes that take part in the quorum (KIP-853). From version 2 on.
@@ -591,8 +591,6 @@ class Node(kipwire.Struct):
             about="The endpoints at which the node can be reached as a controller.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, listeners: list[Listener] = kipwire.DEFAULT) -> None:
         self.node_id = node_id
@@ -642,6 +640,8 @@ class Node(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeQuorumResponse(kipwire.Message):
@@ -697,8 +697,6 @@ class DescribeQuorumResponse(kipwire.Message):
             about="Addresses of the nodes that take part in the quorum (KIP-853). From version 2 on.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -789,3 +787,5 @@ class DescribeQuorumResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

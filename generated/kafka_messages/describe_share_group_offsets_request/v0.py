@@ -61,8 +61,6 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -130,6 +128,8 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
     """Share groups to describe, each with the topics of interest.
@@ -164,8 +164,6 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             about="Topics and partitions to report; null asks for all the group has offsets for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, group_id: str = "", topics: list[DescribeShareGroupOffsetsRequestTopic] | None = kipwire.DEFAULT
@@ -238,6 +236,8 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsRequest(kipwire.Message):
     """Asks the group coordinator for the start offsets of share groups' partitions; typically sent by admin clients
@@ -268,8 +268,6 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
             about="Share groups to describe, each with the topics of interest.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, groups: list[DescribeShareGroupOffsetsRequestGroup] = kipwire.DEFAULT) -> None:
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -310,3 +308,5 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -91,8 +91,6 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -156,6 +154,8 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
     """Offsets of the group, grouped by topic.
@@ -190,8 +190,6 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             about="Offsets for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -268,6 +266,8 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
     """Results, one for each group asked for.
@@ -315,8 +315,6 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             about="Human-readable explanation of the group's error; null if there is none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -414,6 +412,8 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponse(kipwire.Message):
     """The group coordinator's report of share groups' start offsets, per partition (KIP-932); from version 1 on with the
@@ -456,8 +456,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             about="Results, one for each group asked for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = kipwire.DEFAULT
@@ -502,3 +500,5 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

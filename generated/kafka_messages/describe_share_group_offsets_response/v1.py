@@ -101,8 +101,6 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -170,6 +168,8 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
     """Offsets of the group, grouped by topic.
@@ -204,8 +204,6 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             about="Offsets for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -282,6 +280,8 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
     """Results, one for each group asked for.
@@ -329,8 +329,6 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             about="Human-readable explanation of the group's error; null if there is none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -428,6 +426,8 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeShareGroupOffsetsResponse(kipwire.Message):
     """The group coordinator's report of share groups' start offsets, per partition (KIP-932); from version 1 on with the
@@ -470,8 +470,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             about="Results, one for each group asked for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = kipwire.DEFAULT
@@ -516,3 +514,5 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -51,8 +51,6 @@ class TopicRequest(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "") -> None:
         self.name = name
         self._unknown_tagged_fields = None
@@ -97,6 +95,8 @@ class TopicRequest(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Cursor(kipwire.Struct):
     """Where to resume, usually NextCursor of the previous answer; null starts from the beginning.
@@ -127,8 +127,6 @@ class Cursor(kipwire.Struct):
             about="Partition of the cursor's topic to start with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
         self.topic_name = topic_name
@@ -176,6 +174,8 @@ class Cursor(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeTopicPartitionsRequest(kipwire.Message):
@@ -230,8 +230,6 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
             about="Where to resume, usually NextCursor of the previous answer; null starts from the beginning.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -296,3 +294,5 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

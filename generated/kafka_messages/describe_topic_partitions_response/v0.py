@@ -164,8 +164,6 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -323,6 +321,8 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
     """Descriptions of the topics on this page.
@@ -395,8 +395,6 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -487,6 +485,8 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Cursor(kipwire.Struct):
     """Where the next page starts, to be sent as Cursor of the next request; null if this was the last page.
@@ -517,8 +517,6 @@ class Cursor(kipwire.Struct):
             about="Partition of that topic with which the next page starts.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
         self.topic_name = topic_name
@@ -566,6 +564,8 @@ class Cursor(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeTopicPartitionsResponse(kipwire.Message):
@@ -620,8 +620,6 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -686,3 +684,5 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

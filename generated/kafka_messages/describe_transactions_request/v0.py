@@ -54,8 +54,6 @@ class DescribeTransactionsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, transactional_ids: list[str] = kipwire.DEFAULT) -> None:
         self.transactional_ids = [] if transactional_ids is kipwire.DEFAULT else transactional_ids
         self._unknown_tagged_fields = None
@@ -110,3 +108,5 @@ class DescribeTransactionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

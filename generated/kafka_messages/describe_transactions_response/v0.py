@@ -67,8 +67,6 @@ class TopicData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -133,6 +131,8 @@ class TopicData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TransactionState(kipwire.Struct):
@@ -234,8 +234,6 @@ class TransactionState(kipwire.Struct):
             about="The topics with partitions that take part in the current transaction.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -342,6 +340,8 @@ class TransactionState(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeTransactionsResponse(kipwire.Message):
     """What the transaction coordinator knows about the requested transactional ids: producer, state, timing and partitions
@@ -384,8 +384,6 @@ class DescribeTransactionsResponse(kipwire.Message):
             about="One description per requested transactional id.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, transaction_states: list[TransactionState] = kipwire.DEFAULT
@@ -430,3 +428,5 @@ class DescribeTransactionsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

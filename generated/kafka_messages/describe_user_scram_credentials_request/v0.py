@@ -36,8 +36,6 @@ class UserName(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the user."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "") -> None:
         self.name = name
         self._unknown_tagged_fields = None
@@ -82,6 +80,8 @@ class UserName(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeUserScramCredentialsRequest(kipwire.Message):
     """An admin client asks which SCRAM credentials users have (KIP-554); no secrets are returned.
@@ -113,8 +113,6 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
             about="The users to describe; null or an empty list asks for all users with SCRAM credentials.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, users: list[UserName] | None = kipwire.DEFAULT) -> None:
         self.users = [] if users is kipwire.DEFAULT else users
@@ -158,3 +156,5 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

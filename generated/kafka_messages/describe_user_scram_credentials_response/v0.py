@@ -61,8 +61,6 @@ class CredentialInfo(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
         self.mechanism = mechanism
         self.iterations = iterations
@@ -93,6 +91,8 @@ class CredentialInfo(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribeUserScramCredentialsResult(kipwire.Struct):
@@ -140,8 +140,6 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
             about="The user's credentials, at most one per mechanism.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -239,6 +237,8 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribeUserScramCredentialsResponse(kipwire.Message):
     """Mechanisms and iteration counts of the SCRAM credentials of users, without salts, keys or passwords (KIP-554).
@@ -302,8 +302,6 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             about="One result per user.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -375,3 +373,5 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

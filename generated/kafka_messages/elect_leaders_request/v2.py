@@ -65,8 +65,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -132,6 +130,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ElectLeadersRequest(kipwire.Message):
     """An admin client triggers leader elections for partitions, preferred or unclean. Introduced for preferred leaders by
@@ -187,8 +187,6 @@ class ElectLeadersRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -242,3 +240,5 @@ class ElectLeadersRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

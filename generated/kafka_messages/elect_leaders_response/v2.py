@@ -67,8 +67,6 @@ class PartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_id = partition_id
         self.error_code = error_code
@@ -120,6 +118,8 @@ class PartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReplicaElectionResult(kipwire.Struct):
     """Outcomes of the elections, grouped by topic.
@@ -152,8 +152,6 @@ class ReplicaElectionResult(kipwire.Struct):
             about="Outcome for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -219,6 +217,8 @@ class ReplicaElectionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ElectLeadersResponse(kipwire.Message):
     """Reports the outcome of the requested leader elections per partition.
@@ -270,8 +270,6 @@ class ElectLeadersResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -320,3 +318,5 @@ class ElectLeadersResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

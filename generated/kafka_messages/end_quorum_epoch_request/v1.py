@@ -68,8 +68,6 @@ class ReplicaInfo(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, candidate_id: int = 0, candidate_directory_id: uuid.UUID = ZERO_UUID) -> None:
         self.candidate_id = candidate_id
         self.candidate_directory_id = candidate_directory_id
@@ -101,6 +99,8 @@ class ReplicaInfo(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -150,8 +150,6 @@ class PartitionData(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -211,6 +209,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The Raft-replicated topics concerned; in practice only the cluster metadata topic.
@@ -243,8 +243,6 @@ class TopicData(kipwire.Struct):
             about="The partitions of this topic whose leader resigns.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -310,6 +308,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderEndpoint(kipwire.Struct):
     """Addresses at which the resigning leader can be reached. Since version 1.
@@ -330,8 +330,6 @@ class LeaderEndpoint(kipwire.Struct):
         ),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the listener."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -397,6 +395,8 @@ class LeaderEndpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EndQuorumEpochRequest(kipwire.Message):
     """A KRaft leader that resigns, usually because it shuts down, tells the other voters so that they can elect a new
@@ -452,8 +452,6 @@ class EndQuorumEpochRequest(kipwire.Message):
             about="Addresses at which the resigning leader can be reached. Since version 1.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -541,3 +539,5 @@ class EndQuorumEpochRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -72,8 +72,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0
     ) -> None:
@@ -109,6 +107,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The outcomes, grouped by Raft-replicated topic.
@@ -141,8 +141,6 @@ class TopicData(kipwire.Struct):
             about="The outcome for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -208,6 +206,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853).
@@ -234,8 +234,6 @@ class NodeEndpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of that node."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of that node."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id = node_id
@@ -285,6 +283,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class EndQuorumEpochResponse(kipwire.Message):
@@ -341,8 +341,6 @@ class EndQuorumEpochResponse(kipwire.Message):
             about="Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -423,3 +421,5 @@ class EndQuorumEpochResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -70,8 +70,6 @@ class EnvelopeRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, request_data: bytes = b"", request_principal: bytes | None = b"", client_host_address: bytes = b""
     ) -> None:
@@ -169,3 +167,5 @@ class EnvelopeRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -54,8 +54,6 @@ class FeatureLevelRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", feature_level: int = 0) -> None:
         self.name = name
         self.feature_level = feature_level
@@ -95,3 +93,5 @@ class FeatureLevelRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -104,8 +104,6 @@ class FetchPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -167,6 +165,8 @@ class FetchPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchTopic(kipwire.Struct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.
@@ -200,8 +200,6 @@ class FetchTopic(kipwire.Struct):
             about="Partitions of the topic to read from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -267,6 +265,8 @@ class FetchTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ForgottenTopic(kipwire.Struct):
     """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).
@@ -299,8 +299,6 @@ class ForgottenTopic(kipwire.Struct):
             about="Numbers of the partitions that the session no longer covers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -366,6 +364,8 @@ class ForgottenTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchRequest(kipwire.Message):
@@ -536,8 +536,6 @@ class FetchRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -688,3 +686,5 @@ class FetchRequest(kipwire.Message):
             add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

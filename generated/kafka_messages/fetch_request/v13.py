@@ -108,8 +108,6 @@ class FetchPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -171,6 +169,8 @@ class FetchPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchTopic(kipwire.Struct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.
@@ -202,8 +202,6 @@ class FetchTopic(kipwire.Struct):
             about="Partitions of the topic to read from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -255,6 +253,8 @@ class FetchTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ForgottenTopic(kipwire.Struct):
     """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).
@@ -286,8 +286,6 @@ class ForgottenTopic(kipwire.Struct):
             about="Numbers of the partitions that the session no longer covers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -339,6 +337,8 @@ class ForgottenTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchRequest(kipwire.Message):
@@ -509,8 +509,6 @@ class FetchRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -661,3 +659,5 @@ class FetchRequest(kipwire.Message):
             add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -72,8 +72,6 @@ class ReplicaState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, replica_id: int = -1, replica_epoch: int = -1) -> None:
         self.replica_id = replica_id
         self.replica_epoch = replica_epoch
@@ -104,6 +102,8 @@ class ReplicaState(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchPartition(kipwire.Struct):
@@ -177,8 +177,6 @@ class FetchPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -240,6 +238,8 @@ class FetchPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchTopic(kipwire.Struct):
     """Topics to fetch; within a fetch session only what is new or changed since the previous request.
@@ -271,8 +271,6 @@ class FetchTopic(kipwire.Struct):
             about="Partitions of the topic to read from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -324,6 +322,8 @@ class FetchTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ForgottenTopic(kipwire.Struct):
     """Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).
@@ -355,8 +355,6 @@ class ForgottenTopic(kipwire.Struct):
             about="Numbers of the partitions that the session no longer covers.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -409,6 +407,8 @@ class ForgottenTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchRequest(kipwire.Message):
     """Sent by consumers and by follower replicas to read records from partitions; KRaft replicas use it to copy the
@@ -440,7 +440,7 @@ class FetchRequest(kipwire.Message):
 
     __slots__ = (
         "cluster_id",
-        "_replica_state",
+        "_lazy_replica_state",
         "max_wait_ms",
         "min_bytes",
         "max_bytes",
@@ -576,9 +576,6 @@ class FetchRequest(kipwire.Message):
         ),
     )
 
-    replica_state = kipwire.LazyStruct(ReplicaState)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -595,7 +592,7 @@ class FetchRequest(kipwire.Message):
         rack_id: str = "",
     ) -> None:
         self.cluster_id = cluster_id
-        self._replica_state: object = replica_state
+        self._lazy_replica_state: object = replica_state
         self.max_wait_ms = max_wait_ms
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
@@ -610,7 +607,7 @@ class FetchRequest(kipwire.Message):
     @classmethod
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
-        message._replica_state = kipwire.DEFAULT
+        message._lazy_replica_state = kipwire.DEFAULT
         message.cluster_id = None
         (
             message.max_wait_ms,
@@ -693,7 +690,7 @@ class FetchRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
 
-        if self.cluster_id is None and self._replica_state is kipwire.DEFAULT and not self._unknown_tagged_fields:
+        if self.cluster_id is None and self._lazy_replica_state is kipwire.DEFAULT and not self._unknown_tagged_fields:
             add(b"\0")
         else:
             write_tag_section(self, add)
@@ -711,7 +708,7 @@ class FetchRequest(kipwire.Message):
             else:
                 self.cluster_id = None
         elif tag == 1:
-            (self._replica_state,), pos = ReplicaState._read_many(data, pos, 1)
+            (self._lazy_replica_state,), pos = ReplicaState._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -729,9 +726,12 @@ class FetchRequest(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
             fields.append((0, b"".join(parts)))
-        if self._replica_state is not kipwire.DEFAULT and self.replica_state != ReplicaState():
+        if self._lazy_replica_state is not kipwire.DEFAULT and self.replica_state != ReplicaState():
             parts = []
             add = parts.append
             ReplicaState._write_many((self.replica_state,), add)
             fields.append((1, b"".join(parts)))
         return fields
+
+    replica_state = kipwire.LazyStruct(ReplicaState)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

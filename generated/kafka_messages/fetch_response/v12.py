@@ -80,8 +80,6 @@ class EpochEndOffset(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
@@ -113,6 +111,8 @@ class EpochEndOffset(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderIdAndEpoch(kipwire.Struct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
@@ -139,8 +139,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
             "leader_epoch", "LeaderEpoch", "int32", default=-1, about="Latest known leader epoch; -1 if not known."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
@@ -172,6 +170,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class SnapshotId(kipwire.Struct):
@@ -205,8 +205,6 @@ class SnapshotId(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -237,6 +235,8 @@ class SnapshotId(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AbortedTransaction(kipwire.Struct):
@@ -269,8 +269,6 @@ class AbortedTransaction(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
@@ -301,6 +299,8 @@ class AbortedTransaction(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -335,9 +335,9 @@ class PartitionData(kipwire.Struct):
         "high_watermark",
         "last_stable_offset",
         "log_start_offset",
-        "_diverging_epoch",
-        "_current_leader",
-        "_snapshot_id",
+        "_lazy_diverging_epoch",
+        "_lazy_current_leader",
+        "_lazy_snapshot_id",
         "aborted_transactions",
         "preferred_read_replica",
         "records",
@@ -454,11 +454,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    snapshot_id = kipwire.LazyStruct(SnapshotId)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -479,9 +474,9 @@ class PartitionData(kipwire.Struct):
         self.high_watermark = high_watermark
         self.last_stable_offset = last_stable_offset
         self.log_start_offset = log_start_offset
-        self._diverging_epoch: object = diverging_epoch
-        self._current_leader: object = current_leader
-        self._snapshot_id: object = snapshot_id
+        self._lazy_diverging_epoch: object = diverging_epoch
+        self._lazy_current_leader: object = current_leader
+        self._lazy_snapshot_id: object = snapshot_id
         self.aborted_transactions = [] if aborted_transactions is kipwire.DEFAULT else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
@@ -493,7 +488,7 @@ class PartitionData(kipwire.Struct):
         default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionData)
-            item._diverging_epoch = item._current_leader = item._snapshot_id = default
+            item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
             (
                 item.partition_index,
                 item.error_code,
@@ -575,9 +570,9 @@ class PartitionData(kipwire.Struct):
             add(records)
 
             if (
-                item._diverging_epoch is kipwire.DEFAULT
-                and item._current_leader is kipwire.DEFAULT
-                and item._snapshot_id is kipwire.DEFAULT
+                item._lazy_diverging_epoch is kipwire.DEFAULT
+                and item._lazy_current_leader is kipwire.DEFAULT
+                and item._lazy_snapshot_id is kipwire.DEFAULT
                 and not item._unknown_tagged_fields
             ):
                 add(b"\0")
@@ -586,32 +581,37 @@ class PartitionData(kipwire.Struct):
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
+            (self._lazy_diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
         elif tag == 1:
-            (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
         elif tag == 2:
-            (self._snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
+            (self._lazy_snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
+        if self._lazy_diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
             add = parts.append
             EpochEndOffset._write_many((self.diverging_epoch,), add)
             fields.append((0, b"".join(parts)))
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
             fields.append((1, b"".join(parts)))
-        if self._snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
+        if self._lazy_snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
             add = parts.append
             SnapshotId._write_many((self.snapshot_id,), add)
             fields.append((2, b"".join(parts)))
         return fields
+
+    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    snapshot_id = kipwire.LazyStruct(SnapshotId)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchableTopicResponse(kipwire.Struct):
@@ -646,8 +646,6 @@ class FetchableTopicResponse(kipwire.Struct):
             about="Fetched data of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -712,6 +710,8 @@ class FetchableTopicResponse(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchResponse(kipwire.Message):
@@ -783,8 +783,6 @@ class FetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -835,3 +833,5 @@ class FetchResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

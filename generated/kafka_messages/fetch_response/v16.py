@@ -85,8 +85,6 @@ class EpochEndOffset(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
@@ -118,6 +116,8 @@ class EpochEndOffset(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderIdAndEpoch(kipwire.Struct):
     """Leader of the partition as known to the answering node, so that the client can redirect its fetch (tagged, from
@@ -144,8 +144,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
             "leader_epoch", "LeaderEpoch", "int32", default=-1, about="Latest known leader epoch; -1 if not known."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
@@ -177,6 +175,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class SnapshotId(kipwire.Struct):
@@ -210,8 +210,6 @@ class SnapshotId(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -242,6 +240,8 @@ class SnapshotId(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AbortedTransaction(kipwire.Struct):
@@ -274,8 +274,6 @@ class AbortedTransaction(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
@@ -306,6 +304,8 @@ class AbortedTransaction(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -340,9 +340,9 @@ class PartitionData(kipwire.Struct):
         "high_watermark",
         "last_stable_offset",
         "log_start_offset",
-        "_diverging_epoch",
-        "_current_leader",
-        "_snapshot_id",
+        "_lazy_diverging_epoch",
+        "_lazy_current_leader",
+        "_lazy_snapshot_id",
         "aborted_transactions",
         "preferred_read_replica",
         "records",
@@ -459,11 +459,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    snapshot_id = kipwire.LazyStruct(SnapshotId)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -484,9 +479,9 @@ class PartitionData(kipwire.Struct):
         self.high_watermark = high_watermark
         self.last_stable_offset = last_stable_offset
         self.log_start_offset = log_start_offset
-        self._diverging_epoch: object = diverging_epoch
-        self._current_leader: object = current_leader
-        self._snapshot_id: object = snapshot_id
+        self._lazy_diverging_epoch: object = diverging_epoch
+        self._lazy_current_leader: object = current_leader
+        self._lazy_snapshot_id: object = snapshot_id
         self.aborted_transactions = [] if aborted_transactions is kipwire.DEFAULT else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
@@ -498,7 +493,7 @@ class PartitionData(kipwire.Struct):
         default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionData)
-            item._diverging_epoch = item._current_leader = item._snapshot_id = default
+            item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
             (
                 item.partition_index,
                 item.error_code,
@@ -580,9 +575,9 @@ class PartitionData(kipwire.Struct):
             add(records)
 
             if (
-                item._diverging_epoch is kipwire.DEFAULT
-                and item._current_leader is kipwire.DEFAULT
-                and item._snapshot_id is kipwire.DEFAULT
+                item._lazy_diverging_epoch is kipwire.DEFAULT
+                and item._lazy_current_leader is kipwire.DEFAULT
+                and item._lazy_snapshot_id is kipwire.DEFAULT
                 and not item._unknown_tagged_fields
             ):
                 add(b"\0")
@@ -591,32 +586,37 @@ class PartitionData(kipwire.Struct):
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
+            (self._lazy_diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
         elif tag == 1:
-            (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
         elif tag == 2:
-            (self._snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
+            (self._lazy_snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
+        if self._lazy_diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
             add = parts.append
             EpochEndOffset._write_many((self.diverging_epoch,), add)
             fields.append((0, b"".join(parts)))
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
             fields.append((1, b"".join(parts)))
-        if self._snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
+        if self._lazy_snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
             add = parts.append
             SnapshotId._write_many((self.snapshot_id,), add)
             fields.append((2, b"".join(parts)))
         return fields
+
+    diverging_epoch = kipwire.LazyStruct(EpochEndOffset)
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    snapshot_id = kipwire.LazyStruct(SnapshotId)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchableTopicResponse(kipwire.Struct):
@@ -649,8 +649,6 @@ class FetchableTopicResponse(kipwire.Struct):
             about="Fetched data of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -702,6 +700,8 @@ class FetchableTopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the nodes named as current leaders, which spares the client a metadata request (tagged, from version 16
@@ -739,8 +739,6 @@ class NodeEndpoint(kipwire.Struct):
             about="Rack the node is placed in; null if none is configured.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -810,6 +808,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchResponse(kipwire.Message):
@@ -897,8 +897,6 @@ class FetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -982,3 +980,5 @@ class FetchResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -62,8 +62,6 @@ class SnapshotId(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -94,6 +92,8 @@ class SnapshotId(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionSnapshot(kipwire.Struct):
@@ -149,8 +149,6 @@ class PartitionSnapshot(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -219,6 +217,8 @@ class PartitionSnapshot(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicSnapshot(kipwire.Struct):
     """Topics of which snapshots are fetched; in practice only __cluster_metadata.
@@ -251,8 +251,6 @@ class TopicSnapshot(kipwire.Struct):
             about="Partitions of the topic whose snapshots are fetched.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -318,6 +316,8 @@ class TopicSnapshot(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchSnapshotRequest(kipwire.Message):
     """A KRaft replica (voter or observer) fetches a piece of a snapshot of the metadata log from the quorum leader when it
@@ -380,8 +380,6 @@ class FetchSnapshotRequest(kipwire.Message):
             about="Topics of which snapshots are fetched; in practice only __cluster_metadata.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -465,3 +463,5 @@ class FetchSnapshotRequest(kipwire.Message):
             add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -61,8 +61,6 @@ class SnapshotId(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -94,6 +92,8 @@ class SnapshotId(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderIdAndEpoch(kipwire.Struct):
     """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node.
@@ -119,8 +119,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
             "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest leader epoch the responding node knows of."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id = leader_id
@@ -153,6 +151,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class PartitionSnapshot(kipwire.Struct):
     """Snapshot piece for each partition of the topic.
@@ -169,7 +169,7 @@ class PartitionSnapshot(kipwire.Struct):
         unaligned_records (records): Snapshot bytes from Position on; may begin or end in the middle of a record batch.
     """
 
-    __slots__ = ("index", "error_code", "snapshot_id", "_current_leader", "size", "position", "unaligned_records")
+    __slots__ = ("index", "error_code", "snapshot_id", "_lazy_current_leader", "size", "position", "unaligned_records")
 
     FLEXIBLE = True
     TAGS = frozenset({0})
@@ -221,9 +221,6 @@ class PartitionSnapshot(kipwire.Struct):
         ),
     )
 
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -238,7 +235,7 @@ class PartitionSnapshot(kipwire.Struct):
         self.index = index
         self.error_code = error_code
         self.snapshot_id = SnapshotId() if snapshot_id is kipwire.DEFAULT else snapshot_id
-        self._current_leader: object = current_leader
+        self._lazy_current_leader: object = current_leader
         self.size = size
         self.position = position
         self.unaligned_records = unaligned_records
@@ -250,7 +247,7 @@ class PartitionSnapshot(kipwire.Struct):
         default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionSnapshot)
-            item._current_leader = default
+            item._lazy_current_leader = default
             item.index, item.error_code = unpack_ih(data, pos)
             pos += 6
             (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
@@ -296,25 +293,28 @@ class PartitionSnapshot(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             add(unaligned_records)
 
-            if item._current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
+            if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
                 add(b"\0")
             else:
                 write_tag_section(item, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TopicSnapshot(kipwire.Struct):
@@ -348,8 +348,6 @@ class TopicSnapshot(kipwire.Struct):
             about="Snapshot piece for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -415,6 +413,8 @@ class TopicSnapshot(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchSnapshotResponse(kipwire.Message):
     """The quorum leader returns a piece of a metadata snapshot to the replica that asked for it (KIP-630).
@@ -463,8 +463,6 @@ class FetchSnapshotResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicSnapshot] = kipwire.DEFAULT
     ) -> None:
@@ -509,3 +507,5 @@ class FetchSnapshotResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

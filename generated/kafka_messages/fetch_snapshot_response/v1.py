@@ -72,8 +72,6 @@ class SnapshotId(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
@@ -105,6 +103,8 @@ class SnapshotId(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderIdAndEpoch(kipwire.Struct):
     """Leader of the partition as the responding node knows it, to help a sender that asked the wrong node.
@@ -130,8 +130,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
             "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest leader epoch the responding node knows of."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id = leader_id
@@ -164,6 +162,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class PartitionSnapshot(kipwire.Struct):
     """Snapshot piece for each partition of the topic.
@@ -180,7 +180,7 @@ class PartitionSnapshot(kipwire.Struct):
         unaligned_records (records): Snapshot bytes from Position on; may begin or end in the middle of a record batch.
     """
 
-    __slots__ = ("index", "error_code", "snapshot_id", "_current_leader", "size", "position", "unaligned_records")
+    __slots__ = ("index", "error_code", "snapshot_id", "_lazy_current_leader", "size", "position", "unaligned_records")
 
     FLEXIBLE = True
     TAGS = frozenset({0})
@@ -232,9 +232,6 @@ class PartitionSnapshot(kipwire.Struct):
         ),
     )
 
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -249,7 +246,7 @@ class PartitionSnapshot(kipwire.Struct):
         self.index = index
         self.error_code = error_code
         self.snapshot_id = SnapshotId() if snapshot_id is kipwire.DEFAULT else snapshot_id
-        self._current_leader: object = current_leader
+        self._lazy_current_leader: object = current_leader
         self.size = size
         self.position = position
         self.unaligned_records = unaligned_records
@@ -261,7 +258,7 @@ class PartitionSnapshot(kipwire.Struct):
         default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionSnapshot)
-            item._current_leader = default
+            item._lazy_current_leader = default
             item.index, item.error_code = unpack_ih(data, pos)
             pos += 6
             (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
@@ -307,25 +304,28 @@ class PartitionSnapshot(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             add(unaligned_records)
 
-            if item._current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
+            if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
                 add(b"\0")
             else:
                 write_tag_section(item, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TopicSnapshot(kipwire.Struct):
@@ -359,8 +359,6 @@ class TopicSnapshot(kipwire.Struct):
             about="Snapshot piece for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -426,6 +424,8 @@ class TopicSnapshot(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders named in CurrentLeader, so that the sender can connect to them (KIP-853).
@@ -452,8 +452,6 @@ class NodeEndpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the node."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id = node_id
@@ -503,6 +501,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FetchSnapshotResponse(kipwire.Message):
@@ -564,8 +564,6 @@ class FetchSnapshotResponse(kipwire.Message):
             about="Addresses of the leaders named in CurrentLeader, so that the sender can connect to them (KIP-853).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -648,3 +646,5 @@ class FetchSnapshotResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -64,8 +64,6 @@ class FindCoordinatorRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", key_type: int = 0) -> None:
         self.key = key
         self.key_type = key_type
@@ -105,3 +103,5 @@ class FindCoordinatorRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

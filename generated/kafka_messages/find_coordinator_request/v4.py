@@ -71,8 +71,6 @@ class FindCoordinatorRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key_type: int = 0, coordinator_keys: list[str] = kipwire.DEFAULT) -> None:
         self.key_type = key_type
         self.coordinator_keys = [] if coordinator_keys is kipwire.DEFAULT else coordinator_keys
@@ -129,3 +127,5 @@ class FindCoordinatorRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

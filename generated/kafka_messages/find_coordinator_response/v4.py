@@ -75,8 +75,6 @@ class Coordinator(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -173,6 +171,8 @@ class Coordinator(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FindCoordinatorResponse(kipwire.Message):
     """Tells the client which broker is the coordinator for each key it asked about: one up to version 3, a list from
@@ -217,8 +217,6 @@ class FindCoordinatorResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, coordinators: list[Coordinator] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.coordinators = [] if coordinators is kipwire.DEFAULT else coordinators
@@ -260,3 +258,5 @@ class FindCoordinatorResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

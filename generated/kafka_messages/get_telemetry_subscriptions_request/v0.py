@@ -52,8 +52,6 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, client_instance_id: uuid.UUID = ZERO_UUID) -> None:
         self.client_instance_id = client_instance_id
         self._unknown_tagged_fields = None
@@ -77,3 +75,5 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -138,8 +138,6 @@ class MemberMetadata(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -301,6 +299,8 @@ class MemberMetadata(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class GroupMetadataValue(kipwire.Message):
     """Value of the __consumer_offsets record that holds the state of a classic-protocol group: its generation, leader and
@@ -384,8 +384,6 @@ class GroupMetadataValue(kipwire.Message):
             about="Members of the group in this generation.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -498,3 +496,5 @@ class GroupMetadataValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -77,8 +77,6 @@ class HeartbeatRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, group_id: str = "", generation_id: int = 0, member_id: str = "", group_instance_id: str | None = None
     ) -> None:
@@ -157,3 +155,5 @@ class HeartbeatRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -73,8 +73,6 @@ class AlterableConfig(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
         self.name = name
         self.config_operation = config_operation
@@ -142,6 +140,8 @@ class AlterableConfig(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AlterConfigsResource(kipwire.Struct):
     """The resources to reconfigure.
@@ -187,8 +187,6 @@ class AlterConfigsResource(kipwire.Struct):
             about="The changes to make to this resource's settings.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = kipwire.DEFAULT
@@ -258,6 +256,8 @@ class AlterConfigsResource(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class IncrementalAlterConfigsRequest(kipwire.Message):
     """A client changes single settings of resources and leaves all others as they are (KIP-339). It supersedes
@@ -296,8 +296,6 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
             about="True to only check whether the changes would be accepted, without making them.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:
         self.resources = [] if resources is kipwire.DEFAULT else resources
@@ -342,3 +340,5 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

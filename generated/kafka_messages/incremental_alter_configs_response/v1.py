@@ -80,8 +80,6 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
     ) -> None:
@@ -153,6 +151,8 @@ class AlterConfigsResourceResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class IncrementalAlterConfigsResponse(kipwire.Message):
     """The outcome of an IncrementalAlterConfigs request for each resource (KIP-339).
@@ -194,8 +194,6 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
             about="One outcome per resource of the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = kipwire.DEFAULT
@@ -240,3 +238,5 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -68,8 +68,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, state_epoch: int = 0, start_offset: int = 0) -> None:
         self.partition = partition
         self.state_epoch = state_epoch
@@ -102,6 +100,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class InitializeStateData(kipwire.Struct):
     """Topics for which state is to be initialized.
@@ -126,8 +126,6 @@ class InitializeStateData(kipwire.Struct):
             about="Partitions of this topic to initialize.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -179,6 +177,8 @@ class InitializeStateData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class InitializeShareGroupStateRequest(kipwire.Message):
     """Sent by a group coordinator to a share coordinator to set up, or set anew, the persisted delivery state of share
@@ -218,8 +218,6 @@ class InitializeShareGroupStateRequest(kipwire.Message):
             about="Topics for which state is to be initialized.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[InitializeStateData] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -277,3 +275,5 @@ class InitializeShareGroupStateRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class JoinGroupRequestProtocol(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
         self.name = name
         self.metadata = metadata
@@ -134,6 +132,8 @@ class JoinGroupRequestProtocol(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class JoinGroupRequest(kipwire.Message):
@@ -241,8 +241,6 @@ class JoinGroupRequest(kipwire.Message):
             about="Protocols the member supports, most preferred first; for consumers these are the assignors.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -368,3 +366,5 @@ class JoinGroupRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

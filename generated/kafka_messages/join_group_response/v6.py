@@ -69,8 +69,6 @@ class JoinGroupResponseMember(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
@@ -159,6 +157,8 @@ class JoinGroupResponseMember(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class JoinGroupResponse(kipwire.Message):
@@ -253,8 +253,6 @@ class JoinGroupResponse(kipwire.Message):
             about="All members of the generation for the group leader; empty for everybody else.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -360,3 +358,5 @@ class JoinGroupResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -52,8 +52,6 @@ class KRaftVersionRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, version: int = 0, kraft_version: int = 0) -> None:
         self.version = version
         self.kraft_version = kraft_version
@@ -77,3 +75,5 @@ class KRaftVersionRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

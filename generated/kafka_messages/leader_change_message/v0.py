@@ -33,8 +33,6 @@ class Voter(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, voter_id: int = 0) -> None:
         self.voter_id = voter_id
         self._unknown_tagged_fields = None
@@ -64,6 +62,8 @@ class Voter(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class LeaderChangeMessage(kipwire.Message):
@@ -115,8 +115,6 @@ class LeaderChangeMessage(kipwire.Message):
             about="Voters that gave the leader their vote, itself included.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -187,3 +185,5 @@ class LeaderChangeMessage(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -49,8 +49,6 @@ class Voter(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, voter_id: int = 0, voter_directory_id: uuid.UUID = ZERO_UUID) -> None:
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
@@ -82,6 +80,8 @@ class Voter(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class LeaderChangeMessage(kipwire.Message):
@@ -133,8 +133,6 @@ class LeaderChangeMessage(kipwire.Message):
             about="Voters that gave the leader their vote, itself included.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -205,3 +203,5 @@ class LeaderChangeMessage(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

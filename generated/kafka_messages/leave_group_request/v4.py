@@ -56,8 +56,6 @@ class MemberIdentity(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
@@ -123,6 +121,8 @@ class MemberIdentity(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaveGroupRequest(kipwire.Message):
     """Tells the group coordinator that members leave a classic group, so that it can rebalance without waiting for their
@@ -163,8 +163,6 @@ class LeaveGroupRequest(kipwire.Message):
             about="The members that leave or are to be removed. Since version 3.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -222,3 +220,5 @@ class LeaveGroupRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

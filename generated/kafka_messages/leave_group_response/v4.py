@@ -61,8 +61,6 @@ class MemberResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
@@ -131,6 +129,8 @@ class MemberResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaveGroupResponse(kipwire.Message):
     """The group coordinator's answer to members leaving a classic group.
@@ -178,8 +178,6 @@ class LeaveGroupResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = kipwire.DEFAULT
     ) -> None:
@@ -224,3 +222,5 @@ class LeaveGroupResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -57,8 +57,6 @@ class ListConfigResourcesRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, resource_types: list[int] = kipwire.DEFAULT) -> None:
         self.resource_types = [] if resource_types is kipwire.DEFAULT else resource_types
         self._unknown_tagged_fields = None
@@ -99,3 +97,5 @@ class ListConfigResourcesRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

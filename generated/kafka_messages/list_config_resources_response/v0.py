@@ -45,8 +45,6 @@ class ConfigResource(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, resource_name: str = "") -> None:
         self.resource_name = resource_name
         self._unknown_tagged_fields = None
@@ -90,6 +88,8 @@ class ConfigResource(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ListConfigResourcesResponse(kipwire.Message):
@@ -136,8 +136,6 @@ class ListConfigResourcesResponse(kipwire.Message):
             about="The resources found.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -187,3 +185,5 @@ class ListConfigResourcesResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

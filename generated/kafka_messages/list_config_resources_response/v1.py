@@ -60,8 +60,6 @@ class ConfigResource(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
         self.resource_name = resource_name
         self.resource_type = resource_type
@@ -109,6 +107,8 @@ class ConfigResource(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListConfigResourcesResponse(kipwire.Message):
     """A broker's list of configuration resources of the types asked for.
@@ -154,8 +154,6 @@ class ListConfigResourcesResponse(kipwire.Message):
             about="The resources found.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -205,3 +203,5 @@ class ListConfigResourcesResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,8 +29,6 @@ class ListGroupsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = ()
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self) -> None:
         self._unknown_tagged_fields = None
 
@@ -51,3 +49,5 @@ class ListGroupsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -56,8 +56,6 @@ class ListGroupsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, states_filter: list[str] = kipwire.DEFAULT) -> None:
         self.states_filter = [] if states_filter is kipwire.DEFAULT else states_filter
         self._unknown_tagged_fields = None
@@ -112,3 +110,5 @@ class ListGroupsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -69,8 +69,6 @@ class ListGroupsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, states_filter: list[str] = kipwire.DEFAULT, types_filter: list[str] = kipwire.DEFAULT
     ) -> None:
@@ -162,3 +160,5 @@ class ListGroupsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

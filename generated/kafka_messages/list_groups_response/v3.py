@@ -58,8 +58,6 @@ class ListedGroup(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, group_id: str = "", protocol_type: str = "") -> None:
         self.group_id = group_id
         self.protocol_type = protocol_type
@@ -121,6 +119,8 @@ class ListedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListGroupsResponse(kipwire.Message):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the
@@ -169,8 +169,6 @@ class ListGroupsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = kipwire.DEFAULT
     ) -> None:
@@ -215,3 +213,5 @@ class ListGroupsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

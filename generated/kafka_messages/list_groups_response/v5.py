@@ -80,8 +80,6 @@ class ListedGroup(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, group_id: str = "", protocol_type: str = "", group_state: str = "", group_type: str = ""
     ) -> None:
@@ -179,6 +177,8 @@ class ListedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListGroupsResponse(kipwire.Message):
     """The groups that the answering broker coordinates and the caller is allowed to see, narrowed by the filters of the
@@ -227,8 +227,6 @@ class ListGroupsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = kipwire.DEFAULT
     ) -> None:
@@ -273,3 +271,5 @@ class ListGroupsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

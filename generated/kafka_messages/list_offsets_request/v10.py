@@ -76,8 +76,6 @@ class ListOffsetsPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
         self.partition_index = partition_index
         self.current_leader_epoch = current_leader_epoch
@@ -110,6 +108,8 @@ class ListOffsetsPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListOffsetsTopic(kipwire.Struct):
     """The topics to look up.
@@ -136,8 +136,6 @@ class ListOffsetsTopic(kipwire.Struct):
             about="The partitions of the topic to look up, each with its own timestamp.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -202,6 +200,8 @@ class ListOffsetsTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ListOffsetsRequest(kipwire.Message):
@@ -268,8 +268,6 @@ class ListOffsetsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -322,3 +320,5 @@ class ListOffsetsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -74,8 +74,6 @@ class ListOffsetsPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
         self.partition_index = partition_index
         self.current_leader_epoch = current_leader_epoch
@@ -108,6 +106,8 @@ class ListOffsetsPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListOffsetsTopic(kipwire.Struct):
     """The topics to look up.
@@ -134,8 +134,6 @@ class ListOffsetsTopic(kipwire.Struct):
             about="The partitions of the topic to look up, each with its own timestamp.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -201,6 +199,8 @@ class ListOffsetsTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListOffsetsRequest(kipwire.Message):
     """Asks partition leaders for the offset that belongs to a timestamp or to a special position such as the start or the
@@ -253,8 +253,6 @@ class ListOffsetsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, replica_id: int = 0, isolation_level: int = 0, topics: list[ListOffsetsTopic] = kipwire.DEFAULT
     ) -> None:
@@ -299,3 +297,5 @@ class ListOffsetsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

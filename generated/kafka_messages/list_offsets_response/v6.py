@@ -87,8 +87,6 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -133,6 +131,8 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListOffsetsTopicResponse(kipwire.Struct):
     """The topics looked up.
@@ -159,8 +159,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
             about="Result per partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -226,6 +224,8 @@ class ListOffsetsTopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListOffsetsResponse(kipwire.Message):
     """Offsets a partition leader found for the timestamps or special positions asked for.
@@ -269,8 +269,6 @@ class ListOffsetsResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -312,3 +310,5 @@ class ListOffsetsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

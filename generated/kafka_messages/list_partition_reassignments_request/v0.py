@@ -62,8 +62,6 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -129,6 +127,8 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListPartitionReassignmentsRequest(kipwire.Message):
     """An admin client asks for the partition reassignments now in progress. Introduced by KIP-455.
@@ -168,8 +168,6 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
             about="Partitions to look at, grouped by topic; null asks for all ongoing reassignments.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, timeout_ms: int = 60000, topics: list[ListPartitionReassignmentsTopics] | None = None
@@ -217,3 +215,5 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -79,8 +79,6 @@ class OngoingPartitionReassignment(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -180,6 +178,8 @@ class OngoingPartitionReassignment(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OngoingTopicReassignment(kipwire.Struct):
     """Ongoing reassignments, grouped by topic; partitions that are not being moved are left out.
@@ -212,8 +212,6 @@ class OngoingTopicReassignment(kipwire.Struct):
             about="Partitions of the topic that are being reassigned.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[OngoingPartitionReassignment] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -279,6 +277,8 @@ class OngoingTopicReassignment(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListPartitionReassignmentsResponse(kipwire.Message):
     """Lists the ongoing reassignments among the partitions asked about (KIP-455).
@@ -332,8 +332,6 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             about="Ongoing reassignments, grouped by topic; partitions that are not being moved are left out.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -405,3 +403,5 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

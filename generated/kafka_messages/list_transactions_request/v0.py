@@ -66,8 +66,6 @@ class ListTransactionsRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, state_filters: list[str] = kipwire.DEFAULT, producer_id_filters: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -145,3 +143,5 @@ class ListTransactionsRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -75,8 +75,6 @@ class TransactionState(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
@@ -140,6 +138,8 @@ class TransactionState(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ListTransactionsResponse(kipwire.Message):
     """A transaction coordinator's answer to ListTransactionsRequest: those of its transactions that match the filters.
@@ -200,8 +200,6 @@ class ListTransactionsResponse(kipwire.Message):
             about="The transactions that passed the filters and that the caller may see.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -287,3 +285,5 @@ class ListTransactionsResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

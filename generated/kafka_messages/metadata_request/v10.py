@@ -72,8 +72,6 @@ class MetadataRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, name: str | None = "") -> None:
         self.topic_id = topic_id
         self.name = name
@@ -124,6 +122,8 @@ class MetadataRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataRequest(kipwire.Message):
@@ -199,8 +199,6 @@ class MetadataRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -266,3 +264,5 @@ class MetadataRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -54,8 +54,6 @@ class MetadataRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "") -> None:
         self.name = name
         self._unknown_tagged_fields = None
@@ -99,6 +97,8 @@ class MetadataRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataRequest(kipwire.Message):
@@ -174,8 +174,6 @@ class MetadataRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -241,3 +239,5 @@ class MetadataRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

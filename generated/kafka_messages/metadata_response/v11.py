@@ -85,8 +85,6 @@ class MetadataResponseBroker(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
         self.host = host
@@ -155,6 +153,8 @@ class MetadataResponseBroker(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataResponsePartition(kipwire.Struct):
@@ -243,8 +243,6 @@ class MetadataResponsePartition(kipwire.Struct):
             about="Brokers whose replica of this partition is offline, e.g. because of a failed disk (KIP-112).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -351,6 +349,8 @@ class MetadataResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic.
@@ -423,8 +423,6 @@ class MetadataResponseTopic(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -509,6 +507,8 @@ class MetadataResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class MetadataResponse(kipwire.Message):
     """A broker's view of the cluster: the live brokers and the partitions, leaders and replicas of the topics asked for.
@@ -583,8 +583,6 @@ class MetadataResponse(kipwire.Message):
             about="One entry per topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -678,3 +676,5 @@ class MetadataResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

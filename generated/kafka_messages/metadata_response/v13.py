@@ -85,8 +85,6 @@ class MetadataResponseBroker(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
         self.host = host
@@ -155,6 +153,8 @@ class MetadataResponseBroker(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataResponsePartition(kipwire.Struct):
@@ -243,8 +243,6 @@ class MetadataResponsePartition(kipwire.Struct):
             about="Brokers whose replica of this partition is offline, e.g. because of a failed disk (KIP-112).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -351,6 +349,8 @@ class MetadataResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic.
@@ -425,8 +425,6 @@ class MetadataResponseTopic(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -515,6 +513,8 @@ class MetadataResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class MetadataResponse(kipwire.Message):
     """A broker's view of the cluster: the live brokers and the partitions, leaders and replicas of the topics asked for.
@@ -602,8 +602,6 @@ class MetadataResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -701,3 +699,5 @@ class MetadataResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -83,8 +83,6 @@ class MetadataResponseBroker(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
         self.host = host
@@ -153,6 +151,8 @@ class MetadataResponseBroker(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataResponsePartition(kipwire.Struct):
@@ -241,8 +241,6 @@ class MetadataResponsePartition(kipwire.Struct):
             about="Brokers whose replica of this partition is offline, e.g. because of a failed disk (KIP-112).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -349,6 +347,8 @@ class MetadataResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class MetadataResponseTopic(kipwire.Struct):
     """One entry per topic.
@@ -412,8 +412,6 @@ class MetadataResponseTopic(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -494,6 +492,8 @@ class MetadataResponseTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class MetadataResponse(kipwire.Message):
@@ -588,8 +588,6 @@ class MetadataResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -687,3 +685,5 @@ class MetadataResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

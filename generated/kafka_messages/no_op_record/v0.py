@@ -30,8 +30,6 @@ class NoOpRecord(kipwire.Message):
     FLEXIBLE = True
     FIELDS = ()
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self) -> None:
         self._unknown_tagged_fields = None
 
@@ -52,3 +50,5 @@ class NoOpRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -83,8 +83,6 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -144,6 +142,8 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetCommitRequestTopic(kipwire.Struct):
     """The topics to commit for.
@@ -175,8 +175,6 @@ class OffsetCommitRequestTopic(kipwire.Struct):
             about="The positions to store, one per partition.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[OffsetCommitRequestPartition] = kipwire.DEFAULT
@@ -229,6 +227,8 @@ class OffsetCommitRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class OffsetCommitRequest(kipwire.Message):
@@ -303,8 +303,6 @@ class OffsetCommitRequest(kipwire.Message):
             about="The topics to commit for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -410,3 +408,5 @@ class OffsetCommitRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -79,8 +79,6 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -140,6 +138,8 @@ class OffsetCommitRequestPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetCommitRequestTopic(kipwire.Struct):
     """The topics to commit for.
@@ -173,8 +173,6 @@ class OffsetCommitRequestTopic(kipwire.Struct):
             about="The positions to store, one per partition.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[OffsetCommitRequestPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -239,6 +237,8 @@ class OffsetCommitRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class OffsetCommitRequest(kipwire.Message):
@@ -313,8 +313,6 @@ class OffsetCommitRequest(kipwire.Message):
             about="The topics to commit for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -420,3 +418,5 @@ class OffsetCommitRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

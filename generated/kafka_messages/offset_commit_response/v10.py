@@ -53,8 +53,6 @@ class OffsetCommitResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -85,6 +83,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class OffsetCommitResponseTopic(kipwire.Struct):
@@ -117,8 +117,6 @@ class OffsetCommitResponseTopic(kipwire.Struct):
             about="Outcome per partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[OffsetCommitResponsePartition] = kipwire.DEFAULT
@@ -172,6 +170,8 @@ class OffsetCommitResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetCommitResponse(kipwire.Message):
     """Tells for each partition whether the group coordinator stored the committed offset.
@@ -215,8 +215,6 @@ class OffsetCommitResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[OffsetCommitResponseTopic] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -258,3 +256,5 @@ class OffsetCommitResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

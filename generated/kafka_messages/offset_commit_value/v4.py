@@ -94,8 +94,6 @@ class OffsetCommitValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -165,3 +163,5 @@ class OffsetCommitValue(kipwire.Message):
             add(pack_16s(self.topic_id.bytes))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -69,8 +69,6 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -121,6 +119,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class OffsetFetchRequestGroup(kipwire.Struct):
@@ -175,8 +175,6 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             about="Topics whose offsets are wanted; null asks for all the group has committed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -275,6 +273,8 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchRequest(kipwire.Message):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
@@ -317,8 +317,6 @@ class OffsetFetchRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, groups: list[OffsetFetchRequestGroup] = kipwire.DEFAULT, require_stable: bool = False
@@ -365,3 +363,5 @@ class OffsetFetchRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -51,8 +51,6 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -118,6 +116,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchRequest(kipwire.Message):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
@@ -163,8 +163,6 @@ class OffsetFetchRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopic] | None = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -225,3 +223,5 @@ class OffsetFetchRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

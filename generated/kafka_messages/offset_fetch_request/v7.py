@@ -58,8 +58,6 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -125,6 +123,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchRequest(kipwire.Message):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
@@ -182,8 +182,6 @@ class OffsetFetchRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -254,3 +252,5 @@ class OffsetFetchRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -132,6 +130,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchRequestGroup(kipwire.Struct):
     """The groups whose offsets are wanted. Since version 8.
@@ -160,8 +160,6 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             about="Topics whose offsets are wanted; null asks for all the group has committed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopics] | None = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -230,6 +228,8 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchRequest(kipwire.Message):
     """Asks the group coordinator for the offsets a group has committed; consumers send it to find where to resume, admin
@@ -272,8 +272,6 @@ class OffsetFetchRequest(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, groups: list[OffsetFetchRequestGroup] = kipwire.DEFAULT, require_stable: bool = False
@@ -320,3 +318,5 @@ class OffsetFetchRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -92,8 +92,6 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -157,6 +155,8 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponseTopics(kipwire.Struct):
     """Committed offsets of this group, by topic.
@@ -188,8 +188,6 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             about="Committed offsets for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[OffsetFetchResponsePartitions] = kipwire.DEFAULT
@@ -243,6 +241,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponseGroup(kipwire.Struct):
     """Results, one for each group asked for. Since version 8.
@@ -273,8 +273,6 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             "error_code", "ErrorCode", "int16", default=0, about="Outcome for the group as a whole; 0 means no error."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = kipwire.DEFAULT, error_code: int = 0
@@ -345,6 +343,8 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponse(kipwire.Message):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
@@ -388,8 +388,6 @@ class OffsetFetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[OffsetFetchResponseGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -431,3 +429,5 @@ class OffsetFetchResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

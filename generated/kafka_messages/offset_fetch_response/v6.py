@@ -83,8 +83,6 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -148,6 +146,8 @@ class OffsetFetchResponsePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponseTopic(kipwire.Struct):
     """Committed offsets of the group, by topic. Only up to version 7; later see Groups.
@@ -174,8 +174,6 @@ class OffsetFetchResponseTopic(kipwire.Struct):
             about="Committed offsets for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -241,6 +239,8 @@ class OffsetFetchResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponse(kipwire.Message):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
@@ -298,8 +298,6 @@ class OffsetFetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -350,3 +348,5 @@ class OffsetFetchResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

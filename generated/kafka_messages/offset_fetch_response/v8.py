@@ -88,8 +88,6 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -153,6 +151,8 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponseTopics(kipwire.Struct):
     """Committed offsets of this group, by topic.
@@ -186,8 +186,6 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             about="Committed offsets for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartitions] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -253,6 +251,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponseGroup(kipwire.Struct):
     """Results, one for each group asked for. Since version 8.
@@ -283,8 +283,6 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             "error_code", "ErrorCode", "int16", default=0, about="Outcome for the group as a whole; 0 means no error."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = kipwire.DEFAULT, error_code: int = 0
@@ -355,6 +353,8 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetFetchResponse(kipwire.Message):
     """The group coordinator's report of committed offsets: of one group up to version 7, of several from version 8 on.
@@ -398,8 +398,6 @@ class OffsetFetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[OffsetFetchResponseGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -441,3 +439,5 @@ class OffsetFetchResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -60,8 +60,6 @@ class OffsetForLeaderPartition(kipwire.Struct):
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="The epoch whose end offset is wanted."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
@@ -93,6 +91,8 @@ class OffsetForLeaderPartition(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class OffsetForLeaderTopic(kipwire.Struct):
@@ -127,8 +127,6 @@ class OffsetForLeaderTopic(kipwire.Struct):
             about="Partitions of this topic to look up.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -194,6 +192,8 @@ class OffsetForLeaderTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetForLeaderEpochRequest(kipwire.Message):
     """Asks a partition leader where a given leader epoch ends in its log, so that followers can truncate diverging records
@@ -239,8 +239,6 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = kipwire.DEFAULT) -> None:
         self.replica_id = replica_id
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -282,3 +280,5 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -70,8 +70,6 @@ class EpochEndOffset(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1
     ) -> None:
@@ -107,6 +105,8 @@ class EpochEndOffset(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetForLeaderTopicResult(kipwire.Struct):
     """Results, grouped by topic.
@@ -140,8 +140,6 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
             about="Results for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -207,6 +205,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class OffsetForLeaderEpochResponse(kipwire.Message):
     """The leader's answer with the end offsets of the leader epochs asked about, per partition.
@@ -249,8 +249,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             about="Results, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = kipwire.DEFAULT
@@ -295,3 +293,5 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

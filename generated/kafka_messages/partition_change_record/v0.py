@@ -159,8 +159,6 @@ class PartitionChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -344,3 +342,5 @@ class PartitionChangeRecord(kipwire.Message):
             add(pack_b(self.leader_recovery_state))
             fields.append((5, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

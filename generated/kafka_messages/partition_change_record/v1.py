@@ -175,8 +175,6 @@ class PartitionChangeRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -391,3 +389,5 @@ class PartitionChangeRecord(kipwire.Message):
                 add(b"".join([element.bytes for element in directories]))
             fields.append((8, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

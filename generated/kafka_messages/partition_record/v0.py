@@ -157,8 +157,6 @@ class PartitionRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -302,3 +300,5 @@ class PartitionRecord(kipwire.Message):
             add(pack_b(self.leader_recovery_state))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -205,8 +205,6 @@ class PartitionRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -435,3 +433,5 @@ class PartitionRecord(kipwire.Message):
                 add(PACK_INT32[len(last_known_elr)](*last_known_elr))
             fields.append((2, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -64,8 +64,6 @@ class PartitionProduceData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
         self.index = index
         self.records = records
@@ -123,6 +121,8 @@ class PartitionProduceData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicProduceData(kipwire.Struct):
     """The records to append, grouped by topic.
@@ -155,8 +155,6 @@ class TopicProduceData(kipwire.Struct):
             about="The records for each partition of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partition_data: list[PartitionProduceData] = kipwire.DEFAULT
@@ -209,6 +207,8 @@ class TopicProduceData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ProduceRequest(kipwire.Message):
@@ -277,8 +277,6 @@ class ProduceRequest(kipwire.Message):
             about="The records to append, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -350,3 +348,5 @@ class ProduceRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

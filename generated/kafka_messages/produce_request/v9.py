@@ -60,8 +60,6 @@ class PartitionProduceData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
         self.index = index
         self.records = records
@@ -119,6 +117,8 @@ class PartitionProduceData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicProduceData(kipwire.Struct):
     """The records to append, grouped by topic.
@@ -153,8 +153,6 @@ class TopicProduceData(kipwire.Struct):
             about="The records for each partition of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partition_data: list[PartitionProduceData] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -219,6 +217,8 @@ class TopicProduceData(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ProduceRequest(kipwire.Message):
@@ -287,8 +287,6 @@ class ProduceRequest(kipwire.Message):
             about="The records to append, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -360,3 +358,5 @@ class ProduceRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

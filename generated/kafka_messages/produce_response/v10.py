@@ -67,8 +67,6 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
         self.batch_index = batch_index
         self.batch_index_error_message = batch_index_error_message
@@ -119,6 +117,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class LeaderIdAndEpoch(kipwire.Struct):
     """Who leads the partition now, given when the request reached a broker that does not (KIP-951). Tagged field since
@@ -149,8 +149,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
             about="Latest leader epoch the broker knows for the partition; -1 if unknown.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
@@ -183,6 +181,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class PartitionProduceResponse(kipwire.Struct):
     """The outcome for each partition of the topic.
@@ -211,7 +211,7 @@ class PartitionProduceResponse(kipwire.Struct):
         "log_start_offset",
         "record_errors",
         "error_message",
-        "_current_leader",
+        "_lazy_current_leader",
     )
 
     FLEXIBLE = True
@@ -289,9 +289,6 @@ class PartitionProduceResponse(kipwire.Struct):
         ),
     )
 
-    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -311,7 +308,7 @@ class PartitionProduceResponse(kipwire.Struct):
         self.log_start_offset = log_start_offset
         self.record_errors = [] if record_errors is kipwire.DEFAULT else record_errors
         self.error_message = error_message
-        self._current_leader: object = current_leader
+        self._lazy_current_leader: object = current_leader
         self._unknown_tagged_fields = None
 
     @staticmethod
@@ -320,7 +317,7 @@ class PartitionProduceResponse(kipwire.Struct):
         default = kipwire.DEFAULT
         for _ in range(count):
             item = new(PartitionProduceResponse)
-            item._current_leader = default
+            item._lazy_current_leader = default
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
                 unpack_ihqqqB(data, pos)
             )
@@ -381,25 +378,28 @@ class PartitionProduceResponse(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            if item._current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
+            if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
                 add(b"\0")
             else:
                 write_tag_section(item, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
             LeaderIdAndEpoch._write_many((self.current_leader,), add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    current_leader = kipwire.LazyStruct(LeaderIdAndEpoch)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TopicProduceResponse(kipwire.Struct):
@@ -435,8 +435,6 @@ class TopicProduceResponse(kipwire.Struct):
             about="The outcome for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = kipwire.DEFAULT
@@ -504,6 +502,8 @@ class TopicProduceResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the brokers named as current leaders, sparing the client a metadata request (KIP-951). Tagged field
@@ -541,8 +541,6 @@ class NodeEndpoint(kipwire.Struct):
             about="Rack of that broker; null if none is configured.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -613,6 +611,8 @@ class NodeEndpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ProduceResponse(kipwire.Message):
     """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
@@ -670,8 +670,6 @@ class ProduceResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -753,3 +751,5 @@ class ProduceResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

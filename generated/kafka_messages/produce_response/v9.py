@@ -58,8 +58,6 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
         self.batch_index = batch_index
         self.batch_index_error_message = batch_index_error_message
@@ -109,6 +107,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionProduceResponse(kipwire.Struct):
@@ -200,8 +200,6 @@ class PartitionProduceResponse(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -292,6 +290,8 @@ class PartitionProduceResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicProduceResponse(kipwire.Struct):
     """The outcomes, grouped by topic.
@@ -326,8 +326,6 @@ class TopicProduceResponse(kipwire.Struct):
             about="The outcome for each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = kipwire.DEFAULT
@@ -395,6 +393,8 @@ class TopicProduceResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ProduceResponse(kipwire.Message):
     """The leader's answer to a Produce request: for each partition an error or the place in the log where the records were
@@ -436,8 +436,6 @@ class ProduceResponse(kipwire.Message):
             about="Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, responses: list[TopicProduceResponse] = kipwire.DEFAULT, throttle_time_ms: int = 0) -> None:
         self.responses = [] if responses is kipwire.DEFAULT else responses
@@ -481,3 +479,5 @@ class ProduceResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

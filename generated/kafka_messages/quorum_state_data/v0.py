@@ -44,8 +44,6 @@ class Voter(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, voter_id: int = 0) -> None:
         self.voter_id = voter_id
         self._unknown_tagged_fields = None
@@ -75,6 +73,8 @@ class Voter(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class QuorumStateData(kipwire.Message):
@@ -156,8 +156,6 @@ class QuorumStateData(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -233,3 +231,5 @@ class QuorumStateData(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -55,8 +55,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
         self.partition = partition
         self.leader_epoch = leader_epoch
@@ -88,6 +86,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadStateData(kipwire.Struct):
     """Partitions to read, grouped by topic.
@@ -112,8 +112,6 @@ class ReadStateData(kipwire.Struct):
             about="Partitions of the topic whose state is read.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -165,6 +163,8 @@ class ReadStateData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadShareGroupStateRequest(kipwire.Message):
     """A share-partition leader reads the saved delivery state of its share-partitions from the share coordinator when it
@@ -204,8 +204,6 @@ class ReadShareGroupStateRequest(kipwire.Message):
             about="Partitions to read, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[ReadStateData] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -263,3 +261,5 @@ class ReadShareGroupStateRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -73,8 +73,6 @@ class StateBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
@@ -111,6 +109,8 @@ class StateBatch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionResult(kipwire.Struct):
@@ -175,8 +175,6 @@ class PartitionResult(kipwire.Struct):
             about="Delivery state of ranges of records from StartOffset on.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -261,6 +259,8 @@ class PartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadStateResult(kipwire.Struct):
     """State per partition, grouped by topic.
@@ -285,8 +285,6 @@ class ReadStateResult(kipwire.Struct):
             about="State of each partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -338,6 +336,8 @@ class ReadStateResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadShareGroupStateResponse(kipwire.Message):
     """The share coordinator returns the saved delivery state of share-partitions (KIP-932).
@@ -367,8 +367,6 @@ class ReadShareGroupStateResponse(kipwire.Message):
             about="State per partition, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, results: list[ReadStateResult] = kipwire.DEFAULT) -> None:
         self.results = [] if results is kipwire.DEFAULT else results
@@ -409,3 +407,5 @@ class ReadShareGroupStateResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -55,8 +55,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
         self.partition = partition
         self.leader_epoch = leader_epoch
@@ -88,6 +86,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadStateSummaryData(kipwire.Struct):
     """The topics of the share-partitions to be read.
@@ -112,8 +112,6 @@ class ReadStateSummaryData(kipwire.Struct):
             about="The partitions of the topic whose state summary is wanted.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -165,6 +163,8 @@ class ReadStateSummaryData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadShareGroupStateSummaryRequest(kipwire.Message):
     """Asks the share coordinator for the summary of persisted share-partition states, without the batches of in-flight
@@ -204,8 +204,6 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
             about="The topics of the share-partitions to be read.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[ReadStateSummaryData] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -263,3 +261,5 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -113,8 +113,6 @@ class PartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -184,6 +182,8 @@ class PartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadStateSummaryResult(kipwire.Struct):
     """The summaries, grouped by topic.
@@ -208,8 +208,6 @@ class ReadStateSummaryResult(kipwire.Struct):
             about="One summary per partition asked for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -261,6 +259,8 @@ class ReadStateSummaryResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ReadShareGroupStateSummaryResponse(kipwire.Message):
     """The share coordinator's answer to ReadShareGroupStateSummaryRequest: epochs and start offset of each
@@ -291,8 +291,6 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
             about="The summaries, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, results: list[ReadStateSummaryResult] = kipwire.DEFAULT) -> None:
         self.results = [] if results is kipwire.DEFAULT else results
@@ -333,3 +331,5 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class BrokerEndpoint(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
         self.host = host
@@ -132,6 +130,8 @@ class BrokerEndpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class BrokerFeature(kipwire.Struct):
     """Features the broker's software supports, each with a range of levels (KIP-584).
@@ -162,8 +162,6 @@ class BrokerFeature(kipwire.Struct):
             about="Highest level of the feature the broker can work with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -212,6 +210,8 @@ class BrokerFeature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RegisterBrokerRecord(kipwire.Message):
@@ -352,8 +352,6 @@ class RegisterBrokerRecord(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -531,3 +529,5 @@ class RegisterBrokerRecord(kipwire.Message):
                 add(b"".join([element.bytes for element in cordoned_log_dirs]))
             fields.append((1, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

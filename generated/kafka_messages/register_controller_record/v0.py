@@ -70,8 +70,6 @@ class ControllerEndpoint(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
         self.host = host
@@ -137,6 +135,8 @@ class ControllerEndpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ControllerFeature(kipwire.Struct):
     """Features the controller supports, each with its range of versions (KIP-584).
@@ -175,8 +175,6 @@ class ControllerFeature(kipwire.Struct):
             about="Highest level of the feature this controller can work with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -225,6 +223,8 @@ class ControllerFeature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RegisterControllerRecord(kipwire.Message):
@@ -287,8 +287,6 @@ class RegisterControllerRecord(kipwire.Message):
             about="Features the controller supports, each with its range of versions (KIP-584).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -363,3 +361,5 @@ class RegisterControllerRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -68,8 +68,6 @@ class TopicIdPartitionEntry(kipwire.Struct):
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
         self.id = id
@@ -119,6 +117,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class RemoteLogSegmentIdEntry(kipwire.Struct):
     """Identifies the remote copy of the segment.
@@ -148,8 +148,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
             about="UUID made for this copy; a repeated attempt at copying the segment gets a new one.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id_partition: TopicIdPartitionEntry = kipwire.DEFAULT, id: uuid.UUID = ZERO_UUID
@@ -191,6 +189,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class SegmentLeaderEpochEntry(kipwire.Struct):
     """Leader epochs that occur in the segment and where each begins.
@@ -213,8 +213,6 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
             about="First offset in the segment that belongs to this leader epoch.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch = leader_epoch
@@ -246,6 +244,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RemoteLogSegmentMetadataRecord(kipwire.Message):
@@ -369,8 +369,6 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -501,3 +499,5 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.txn_index_empty]))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -55,8 +55,6 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         kipwire.Field("offset", "Offset", "int64", default=0, about="First offset belonging to this leader epoch."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
@@ -87,6 +85,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
@@ -209,8 +209,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -342,3 +340,5 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             add(pack_B(BOOL_BYTE[self.txn_index_empty]))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -55,8 +55,6 @@ class TopicIdPartitionEntry(kipwire.Struct):
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
         self.id = id
@@ -106,6 +104,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class RemoteLogSegmentIdEntry(kipwire.Struct):
     """Identifies the segment whose state changes.
@@ -129,8 +129,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         ),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the remote log segment."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id_partition: TopicIdPartitionEntry = kipwire.DEFAULT, id: uuid.UUID = ZERO_UUID
@@ -171,6 +169,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
@@ -243,8 +243,6 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -313,3 +311,5 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

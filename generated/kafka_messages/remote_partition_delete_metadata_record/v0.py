@@ -41,8 +41,6 @@ class TopicIdPartitionEntry(kipwire.Struct):
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
         self.id = id
@@ -91,6 +89,8 @@ class TopicIdPartitionEntry(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class RemotePartitionDeleteMetadataRecord(kipwire.Message):
@@ -141,8 +141,6 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -183,3 +181,5 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

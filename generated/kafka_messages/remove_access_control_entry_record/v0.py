@@ -43,8 +43,6 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, id: uuid.UUID = ZERO_UUID) -> None:
         self.id = id
         self._unknown_tagged_fields = None
@@ -68,3 +66,5 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -37,8 +37,6 @@ class RemoveDelegationTokenRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, token_id: str = "") -> None:
         self.token_id = token_id
         self._unknown_tagged_fields = None
@@ -75,3 +73,5 @@ class RemoveDelegationTokenRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -66,8 +66,6 @@ class RemoveRaftVoterRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, cluster_id: str | None = "", voter_id: int = 0, voter_directory_id: uuid.UUID = ZERO_UUID
     ) -> None:
@@ -115,3 +113,5 @@ class RemoveRaftVoterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -39,8 +39,6 @@ class RemoveTopicRecord(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic to delete."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.topic_id = topic_id
         self._unknown_tagged_fields = None
@@ -64,3 +62,5 @@ class RemoveTopicRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -66,8 +66,6 @@ class AcknowledgementBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -121,6 +119,8 @@ class AcknowledgementBatch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AcknowledgePartition(kipwire.Struct):
     """Partitions of this topic with records to acknowledge.
@@ -147,8 +147,6 @@ class AcknowledgePartition(kipwire.Struct):
             about="Ranges of offsets with their acknowledgements.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = kipwire.DEFAULT
@@ -201,6 +199,8 @@ class AcknowledgePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AcknowledgeTopic(kipwire.Struct):
     """Topics with records to acknowledge.
@@ -225,8 +225,6 @@ class AcknowledgeTopic(kipwire.Struct):
             about="Partitions of this topic with records to acknowledge.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[AcknowledgePartition] = kipwire.DEFAULT
@@ -279,6 +277,8 @@ class AcknowledgeTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareAcknowledgeRequest(kipwire.Message):
@@ -342,8 +342,6 @@ class ShareAcknowledgeRequest(kipwire.Message):
             about="Topics with records to acknowledge.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -435,3 +433,5 @@ class ShareAcknowledgeRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -70,8 +70,6 @@ class AcknowledgementBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -125,6 +123,8 @@ class AcknowledgementBatch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AcknowledgePartition(kipwire.Struct):
     """Partitions of this topic with records to acknowledge.
@@ -151,8 +151,6 @@ class AcknowledgePartition(kipwire.Struct):
             about="Ranges of offsets with their acknowledgements.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = kipwire.DEFAULT
@@ -205,6 +203,8 @@ class AcknowledgePartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class AcknowledgeTopic(kipwire.Struct):
     """Topics with records to acknowledge.
@@ -229,8 +229,6 @@ class AcknowledgeTopic(kipwire.Struct):
             about="Partitions of this topic with records to acknowledge.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[AcknowledgePartition] = kipwire.DEFAULT
@@ -283,6 +281,8 @@ class AcknowledgeTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareAcknowledgeRequest(kipwire.Message):
@@ -358,8 +358,6 @@ class ShareAcknowledgeRequest(kipwire.Message):
             about="Topics with records to acknowledge.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -454,3 +452,5 @@ class ShareAcknowledgeRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -63,8 +63,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -95,6 +93,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -139,8 +139,6 @@ class PartitionData(kipwire.Struct):
             about="Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -205,6 +203,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ShareAcknowledgeTopicResponse(kipwire.Struct):
     """Outcomes, grouped by topic.
@@ -229,8 +229,6 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
             about="Outcomes for the single partitions of this topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -282,6 +280,8 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders that are named in the CurrentLeader fields.
@@ -318,8 +318,6 @@ class NodeEndpoint(kipwire.Struct):
             about="Rack of the broker; null if it has none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -389,6 +387,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareAcknowledgeResponse(kipwire.Message):
@@ -476,8 +476,6 @@ class ShareAcknowledgeResponse(kipwire.Message):
             about="Addresses of the leaders that are named in the CurrentLeader fields.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -573,3 +571,5 @@ class ShareAcknowledgeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -82,8 +82,6 @@ class AcknowledgementBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -137,6 +135,8 @@ class AcknowledgementBatch(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchPartition(kipwire.Struct):
     """The partitions of the topic to fetch from or to acknowledge records of.
@@ -169,8 +169,6 @@ class FetchPartition(kipwire.Struct):
             about="Ranges of previously acquired records with their acknowledgements; empty = none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = kipwire.DEFAULT
@@ -223,6 +221,8 @@ class FetchPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FetchTopic(kipwire.Struct):
     """The topics to add to the session's fetch or to acknowledge records of.
@@ -249,8 +249,6 @@ class FetchTopic(kipwire.Struct):
             about="The partitions of the topic to fetch from or to acknowledge records of.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -302,6 +300,8 @@ class FetchTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ForgottenTopic(kipwire.Struct):
     """Partitions to drop from the share session, grouped by topic; empty = none.
@@ -327,8 +327,6 @@ class ForgottenTopic(kipwire.Struct):
             about="Numbers of the partitions to drop from the session.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -380,6 +378,8 @@ class ForgottenTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareFetchRequest(kipwire.Message):
@@ -519,8 +519,6 @@ class ShareFetchRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -659,3 +657,5 @@ class ShareFetchRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

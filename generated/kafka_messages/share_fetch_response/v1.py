@@ -73,8 +73,6 @@ class LeaderIdAndEpoch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -105,6 +103,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class AcquiredRecords(kipwire.Struct):
@@ -139,8 +139,6 @@ class AcquiredRecords(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
@@ -172,6 +170,8 @@ class AcquiredRecords(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -263,8 +263,6 @@ class PartitionData(kipwire.Struct):
             about="Ranges of offsets that are now locked for this member and may be processed by it.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -400,6 +398,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ShareFetchableTopicResponse(kipwire.Struct):
     """The fetched data and acknowledgement results, grouped by topic.
@@ -424,8 +424,6 @@ class ShareFetchableTopicResponse(kipwire.Struct):
             about="One element per partition of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -477,6 +475,8 @@ class ShareFetchableTopicResponse(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders named in CurrentLeader, so that the client need not refresh its metadata; empty = none.
@@ -514,8 +514,6 @@ class NodeEndpoint(kipwire.Struct):
             about="Rack or availability zone of the broker; null (default) = none configured.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -585,6 +583,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareFetchResponse(kipwire.Message):
@@ -681,8 +681,6 @@ class ShareFetchResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -777,3 +775,5 @@ class ShareFetchResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -56,8 +56,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -109,6 +107,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
     """Value of the __consumer_offsets record that stores which partitions a share group member has and the epoch it is at
@@ -154,8 +154,6 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
             about="Partitions assigned to the member, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -207,3 +205,5 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

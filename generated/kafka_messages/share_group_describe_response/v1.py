@@ -72,8 +72,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -144,6 +142,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """The partitions assigned to one member.
@@ -166,8 +166,6 @@ class Assignment(kipwire.Struct):
             about="The assigned partitions, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -215,6 +213,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Member(kipwire.Struct):
@@ -280,8 +280,6 @@ class Member(kipwire.Struct):
             about="Partitions the member is currently assigned.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -434,6 +432,8 @@ class Member(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribedGroup(kipwire.Struct):
     """One description for each group asked for.
@@ -536,8 +536,6 @@ class DescribedGroup(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -678,6 +676,8 @@ class DescribedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ShareGroupDescribeResponse(kipwire.Message):
     """The group coordinator's description of share groups: state, epochs, members and their assignments (KIP-932).
@@ -720,8 +720,6 @@ class ShareGroupDescribeResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -763,3 +761,5 @@ class ShareGroupDescribeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -60,8 +60,6 @@ class TopicPartitions(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -113,6 +111,8 @@ class TopicPartitions(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """Partitions the member is to consume; null = no news, the previous assignment stays valid.
@@ -135,8 +135,6 @@ class Assignment(kipwire.Struct):
             about="The complete set of assigned partitions, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -184,6 +182,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareGroupHeartbeatResponse(kipwire.Message):
@@ -276,8 +276,6 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
             about="Partitions the member is to consume; null = no news, the previous assignment stays valid.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -372,3 +370,5 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class TopicPartitionsInfo(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
     ) -> None:
@@ -130,6 +128,8 @@ class TopicPartitionsInfo(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicInfo(kipwire.Struct):
     """Identifies a topic by both id and name.
@@ -146,8 +146,6 @@ class TopicInfo(kipwire.Struct):
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, about="Name of the topic."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "") -> None:
         self.topic_id = topic_id
@@ -195,6 +193,8 @@ class TopicInfo(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareGroupStatePartitionMetadataValue(kipwire.Message):
@@ -247,8 +247,6 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
             about="Topics whose share state for this group is being deleted.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -335,3 +333,5 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

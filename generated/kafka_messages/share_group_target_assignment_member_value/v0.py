@@ -54,8 +54,6 @@ class TopicPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -107,6 +105,8 @@ class TopicPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class ShareGroupTargetAssignmentMemberValue(kipwire.Message):
     """The partitions the group coordinator intends one share group member to read, stored in the __consumer_offsets topic
@@ -136,8 +136,6 @@ class ShareGroupTargetAssignmentMemberValue(kipwire.Message):
             about="Assigned partitions, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_partitions: list[TopicPartition] = kipwire.DEFAULT) -> None:
         self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
@@ -178,3 +176,5 @@ class ShareGroupTargetAssignmentMemberValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

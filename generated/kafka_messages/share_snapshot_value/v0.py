@@ -56,8 +56,6 @@ class StateBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
@@ -94,6 +92,8 @@ class StateBatch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class ShareSnapshotValue(kipwire.Message):
@@ -198,8 +198,6 @@ class ShareSnapshotValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -292,3 +290,5 @@ class ShareSnapshotValue(kipwire.Message):
             add(pack_i(self.delivery_complete_count))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -37,8 +37,6 @@ class SnapshotFooterRecord(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (kipwire.Field("version", "Version", "int16", default=0, about="Version of this footer's schema."),)
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, version: int = 0) -> None:
         self.version = version
         self._unknown_tagged_fields = None
@@ -61,3 +59,5 @@ class SnapshotFooterRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

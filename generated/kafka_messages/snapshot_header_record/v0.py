@@ -48,8 +48,6 @@ class SnapshotHeaderRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, version: int = 0, last_contained_log_timestamp: int = 0) -> None:
         self.version = version
         self.last_contained_log_timestamp = last_contained_log_timestamp
@@ -73,3 +71,5 @@ class SnapshotHeaderRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

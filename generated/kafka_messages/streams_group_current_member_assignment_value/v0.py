@@ -73,8 +73,6 @@ class TaskIds(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -181,6 +179,8 @@ class TaskIds(kipwire.Struct):
                 add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
@@ -303,8 +303,6 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             about="Warm-up tasks the member was told to give up but has not yet confirmed.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -467,3 +465,5 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

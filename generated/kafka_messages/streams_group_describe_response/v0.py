@@ -73,8 +73,6 @@ class KeyValue(kipwire.Struct):
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value of the tag or configuration."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
@@ -136,6 +134,8 @@ class KeyValue(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicInfo(kipwire.Struct):
     """What the topology demands of one internal topic.
@@ -180,8 +180,6 @@ class TopicInfo(kipwire.Struct):
             about="Topic-level configurations the internal topic is created with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -257,6 +255,8 @@ class TopicInfo(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Subtopology(kipwire.Struct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
@@ -325,8 +325,6 @@ class Subtopology(kipwire.Struct):
             about="Internal repartition topics the subtopology reads from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -492,6 +490,8 @@ class Subtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Topology(kipwire.Struct):
     """Topology the group has been initialised with; null = none known.
@@ -527,8 +527,6 @@ class Topology(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] | None = None) -> None:
         self.epoch = epoch
@@ -582,6 +580,8 @@ class Topology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Endpoint(kipwire.Struct):
     """Network address under which a member's application can be reached by its peers.
@@ -600,8 +600,6 @@ class Endpoint(kipwire.Struct):
         ),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
@@ -650,6 +648,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskOffset(kipwire.Struct):
     """A changelog position of one task, a task being one partition of one subtopology.
@@ -677,8 +677,6 @@ class TaskOffset(kipwire.Struct):
         ),
         kipwire.Field("offset", "Offset", "int64", default=0, about="Offset added up over all changelogs of the task."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id = subtopology_id
@@ -728,6 +726,8 @@ class TaskOffset(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskIds(kipwire.Struct):
     """Tasks of one subtopology, named by their partitions.
@@ -753,8 +753,6 @@ class TaskIds(kipwire.Struct):
             "partitions", "Partitions", "[]int32", default=(), compact=True, about="Partition numbers, one task each."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -821,6 +819,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """The tasks of one member, sorted by role.
@@ -863,8 +863,6 @@ class Assignment(kipwire.Struct):
             about="Tasks whose state the member builds up in order to become active on them later.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -958,6 +956,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Member(kipwire.Struct):
@@ -1124,8 +1124,6 @@ class Member(kipwire.Struct):
             about="true = the member still takes part by the classic rebalance protocol.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1376,6 +1374,8 @@ class Member(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class DescribedGroup(kipwire.Struct):
     """One description per requested group.
@@ -1483,8 +1483,6 @@ class DescribedGroup(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1624,6 +1622,8 @@ class DescribedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class StreamsGroupDescribeResponse(kipwire.Message):
     """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
@@ -1667,8 +1667,6 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -1710,3 +1708,5 @@ class StreamsGroupDescribeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

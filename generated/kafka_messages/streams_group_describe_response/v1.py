@@ -79,8 +79,6 @@ class KeyValue(kipwire.Struct):
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value of the tag or configuration."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
@@ -142,6 +140,8 @@ class KeyValue(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicInfo(kipwire.Struct):
     """What the topology demands of one internal topic.
@@ -186,8 +186,6 @@ class TopicInfo(kipwire.Struct):
             about="Topic-level configurations the internal topic is created with.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -263,6 +261,8 @@ class TopicInfo(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Subtopology(kipwire.Struct):
     """The independent parts the topology splits into; null = not available, as while the topology cannot be configured
@@ -331,8 +331,6 @@ class Subtopology(kipwire.Struct):
             about="Internal repartition topics the subtopology reads from.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -498,6 +496,8 @@ class Subtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Topology(kipwire.Struct):
     """Topology the group has been initialised with; null = none known.
@@ -533,8 +533,6 @@ class Topology(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] | None = None) -> None:
         self.epoch = epoch
@@ -588,6 +586,8 @@ class Topology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Endpoint(kipwire.Struct):
     """Network address under which a member's application can be reached by its peers.
@@ -606,8 +606,6 @@ class Endpoint(kipwire.Struct):
         ),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
@@ -656,6 +654,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskOffset(kipwire.Struct):
     """A changelog position of one task, a task being one partition of one subtopology.
@@ -683,8 +683,6 @@ class TaskOffset(kipwire.Struct):
         ),
         kipwire.Field("offset", "Offset", "int64", default=0, about="Offset added up over all changelogs of the task."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id = subtopology_id
@@ -734,6 +732,8 @@ class TaskOffset(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskIds(kipwire.Struct):
     """Tasks of one subtopology, named by their partitions.
@@ -759,8 +759,6 @@ class TaskIds(kipwire.Struct):
             "partitions", "Partitions", "[]int32", default=(), compact=True, about="Partition numbers, one task each."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -827,6 +825,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Assignment(kipwire.Struct):
     """The tasks of one member, sorted by role.
@@ -869,8 +869,6 @@ class Assignment(kipwire.Struct):
             about="Tasks whose state the member builds up in order to become active on them later.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -964,6 +962,8 @@ class Assignment(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Member(kipwire.Struct):
@@ -1130,8 +1130,6 @@ class Member(kipwire.Struct):
             about="true = the member still takes part by the classic rebalance protocol.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1382,6 +1380,8 @@ class Member(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescriptionNode(kipwire.Struct):
     """One node of a processor graph, such as a source, a processor or a sink.
@@ -1447,8 +1447,6 @@ class TopologyDescriptionNode(kipwire.Struct):
             about="Names of the nodes that receive this node's output.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1631,6 +1629,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescriptionSubtopology(kipwire.Struct):
     """One subtopology as a graph of nodes.
@@ -1662,8 +1662,6 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
             about="The nodes of the graph; Successors holds the edges.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", nodes: list[TopologyDescriptionNode] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -1729,6 +1727,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescriptionGlobalStore(kipwire.Struct):
     """A global state store, described by the two nodes that feed it.
@@ -1759,8 +1759,6 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
             about="Processor node that writes what was read into the store.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, source: TopologyDescriptionNode = kipwire.DEFAULT, processor: TopologyDescriptionNode = kipwire.DEFAULT
@@ -1801,6 +1799,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescription(kipwire.Struct):
     """The topology in terms of its processor nodes, for people and tools to look at. Since version 1.
@@ -1834,8 +1834,6 @@ class TopologyDescription(kipwire.Struct):
             about="State stores that every application instance fills with the whole of a topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1908,6 +1906,8 @@ class TopologyDescription(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class DescribedGroup(kipwire.Struct):
@@ -2054,8 +2054,6 @@ class DescribedGroup(kipwire.Struct):
             about="Name of the task assignor in use for the group. Since version 1; null = not known.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -2236,6 +2234,8 @@ class DescribedGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class StreamsGroupDescribeResponse(kipwire.Message):
     """Describes streams groups as their coordinator sees them: epochs, topology, members and the tasks they run or shall
@@ -2279,8 +2279,6 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.groups = [] if groups is kipwire.DEFAULT else groups
@@ -2322,3 +2320,5 @@ class StreamsGroupDescribeResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

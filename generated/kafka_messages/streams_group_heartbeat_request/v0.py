@@ -71,8 +71,6 @@ class KeyValue(kipwire.Struct):
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value belonging to the key."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
@@ -134,6 +132,8 @@ class KeyValue(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicInfo(kipwire.Struct):
     """An internal topic that the topology needs and the broker may have to create.
@@ -186,8 +186,6 @@ class TopicInfo(kipwire.Struct):
             about="Topic settings to use on creation.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -263,6 +261,8 @@ class TopicInfo(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CopartitionGroup(kipwire.Struct):
     """Groups of source topics that must have equal partition counts, for instance because they are joined.
@@ -303,8 +303,6 @@ class CopartitionGroup(kipwire.Struct):
             about="Positions of the group's topics in the subtopology's RepartitionSourceTopics list.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -404,6 +402,8 @@ class CopartitionGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Subtopology(kipwire.Struct):
     """Connected parts of the topology that are processed independently of each other.
@@ -496,8 +496,6 @@ class Subtopology(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -720,6 +718,8 @@ class Subtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Topology(kipwire.Struct):
     """Structure of the application as far as the broker needs it for assignment and internal topics; sent on joining,
@@ -751,8 +751,6 @@ class Topology(kipwire.Struct):
             about="Connected parts of the topology that are processed independently of each other.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:
         self.epoch = epoch
@@ -803,6 +801,8 @@ class Topology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskIds(kipwire.Struct):
     """A set of tasks of the same subtopology.
@@ -833,8 +833,6 @@ class TaskIds(kipwire.Struct):
             about="Partition numbers, each denoting one task of the subtopology.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -901,6 +899,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Endpoint(kipwire.Struct):
     """Network address under which an application instance can be reached.
@@ -917,8 +917,6 @@ class Endpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or IP address."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
@@ -967,6 +965,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskOffset(kipwire.Struct):
     """A changelog position of one task, with which lag is judged.
@@ -1004,8 +1004,6 @@ class TaskOffset(kipwire.Struct):
             about="Changelog offset of the task, added up over its state stores.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id = subtopology_id
@@ -1054,6 +1052,8 @@ class TaskOffset(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupHeartbeatRequest(kipwire.Message):
@@ -1303,8 +1303,6 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             about="True to ask that all members of the group shut down; false by default.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -1621,3 +1619,5 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -72,8 +72,6 @@ class Status(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
         self.status_code = status_code
         self.status_detail = status_detail
@@ -120,6 +118,8 @@ class Status(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskIds(kipwire.Struct):
     """A set of tasks of the same subtopology.
@@ -150,8 +150,6 @@ class TaskIds(kipwire.Struct):
             about="Partition numbers, each denoting one task of the subtopology.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -218,6 +216,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Endpoint(kipwire.Struct):
     """Network address under which an application instance answers state queries.
@@ -234,8 +234,6 @@ class Endpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or IP address."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
@@ -284,6 +282,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicPartition(kipwire.Struct):
     """Some partitions of one topic.
@@ -309,8 +309,6 @@ class TopicPartition(kipwire.Struct):
             about="Numbers of the partitions within the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -377,6 +375,8 @@ class TopicPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EndpointToPartitions(kipwire.Struct):
     """Which instance hosts which partitions, for interactive queries; null if the member has this information already.
@@ -418,8 +418,6 @@ class EndpointToPartitions(kipwire.Struct):
             about="Partitions for which the instance keeps standby copies of the state.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -498,6 +496,8 @@ class EndpointToPartitions(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupHeartbeatResponse(kipwire.Message):
@@ -685,8 +685,6 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -900,3 +898,5 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

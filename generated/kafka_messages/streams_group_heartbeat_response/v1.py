@@ -74,8 +74,6 @@ class Status(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
         self.status_code = status_code
         self.status_detail = status_detail
@@ -122,6 +120,8 @@ class Status(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TaskIds(kipwire.Struct):
     """A set of tasks of the same subtopology.
@@ -152,8 +152,6 @@ class TaskIds(kipwire.Struct):
             about="Partition numbers, each denoting one task of the subtopology.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -220,6 +218,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Endpoint(kipwire.Struct):
     """Network address under which an application instance answers state queries.
@@ -236,8 +236,6 @@ class Endpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or IP address."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
@@ -286,6 +284,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicPartition(kipwire.Struct):
     """Some partitions of one topic.
@@ -311,8 +311,6 @@ class TopicPartition(kipwire.Struct):
             about="Numbers of the partitions within the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
@@ -379,6 +377,8 @@ class TopicPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class EndpointToPartitions(kipwire.Struct):
     """Which instance hosts which partitions, for interactive queries; null if the member has this information already.
@@ -420,8 +420,6 @@ class EndpointToPartitions(kipwire.Struct):
             about="Partitions for which the instance keeps standby copies of the state.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -500,6 +498,8 @@ class EndpointToPartitions(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupHeartbeatResponse(kipwire.Message):
@@ -701,8 +701,6 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -919,3 +917,5 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -49,8 +49,6 @@ class Endpoint(kipwire.Struct):
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
         self.port = port
@@ -98,6 +96,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class KeyValue(kipwire.Struct):
     """One tag, as a pair of key and value.
@@ -114,8 +114,6 @@ class KeyValue(kipwire.Struct):
         kipwire.Field("key", "Key", "string", default="", compact=True, about="Key of the tag, such as zone."),
         kipwire.Field("value", "Value", "string", default="", compact=True, about="The tag's value on this client."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
@@ -177,6 +175,8 @@ class KeyValue(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupMemberMetadataValue(kipwire.Message):
@@ -305,8 +305,6 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             about="Tags of the client, used to spread standby tasks over racks or zones; empty = none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -471,3 +469,5 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

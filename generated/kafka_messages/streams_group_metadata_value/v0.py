@@ -47,8 +47,6 @@ class LastAssignmentConfig(kipwire.Struct):
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value the setting had, as text."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
@@ -109,6 +107,8 @@ class LastAssignmentConfig(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class StreamsGroupMetadataValue(kipwire.Message):
@@ -201,8 +201,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
             about="Topology epoch whose description could not be stored; -1 if there is none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -307,3 +305,5 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add(pack_i(self.failed_description_topology_epoch))
             fields.append((3, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -56,8 +56,6 @@ class TaskIds(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
         self.partitions = [] if partitions is kipwire.DEFAULT else partitions
@@ -123,6 +121,8 @@ class TaskIds(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
     """Value of a record in __consumer_offsets with a streams group member's target assignment: the tasks it is to run once
@@ -173,8 +173,6 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
             about="Tasks whose state the member is to restore before they move to it as active tasks; empty = none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -261,3 +259,5 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -65,8 +65,6 @@ class StreamsGroupTargetAssignmentMetadataValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:
         self.assignment_epoch = assignment_epoch
         self.assignment_timestamp = assignment_timestamp
@@ -107,3 +105,5 @@ class StreamsGroupTargetAssignmentMetadataValue(kipwire.Message):
             add(pack_q(self.assignment_timestamp))
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

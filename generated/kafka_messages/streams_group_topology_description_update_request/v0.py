@@ -106,8 +106,6 @@ class TopologyDescriptionNode(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -289,6 +287,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescriptionSubtopology(kipwire.Struct):
     """One subtopology with the graph of its nodes.
@@ -320,8 +320,6 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
             about="The sources, processors and sinks that make up the subtopology.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, subtopology_id: str = "", nodes: list[TopologyDescriptionNode] = kipwire.DEFAULT) -> None:
         self.subtopology_id = subtopology_id
@@ -387,6 +385,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescriptionGlobalStore(kipwire.Struct):
     """A global state store, shown as the pair of nodes that keeps it up to date.
@@ -417,8 +417,6 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
             about="The processor node that writes what was read into the global store.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, source: TopologyDescriptionNode = kipwire.DEFAULT, processor: TopologyDescriptionNode = kipwire.DEFAULT
@@ -459,6 +457,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopologyDescription(kipwire.Struct):
     """A whole topology: its connected parts and its global state stores.
@@ -493,8 +493,6 @@ class TopologyDescription(kipwire.Struct):
             about="The global state stores, which every instance of the application fills completely; empty = none.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -568,6 +566,8 @@ class TopologyDescription(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     """Sent by a Kafka Streams client to its group coordinator to hand over a description of the application's topology,
@@ -628,8 +628,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
             about="The description of the topology itself.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -702,3 +700,5 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -64,8 +64,6 @@ class StreamsGroupTopologyDescriptionUpdateResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -109,3 +107,5 @@ class StreamsGroupTopologyDescriptionUpdateResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -51,8 +51,6 @@ class TopicConfig(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
@@ -114,6 +112,8 @@ class TopicConfig(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicInfo(kipwire.Struct):
     """How an internal topic of the application is to be created.
@@ -154,8 +154,6 @@ class TopicInfo(kipwire.Struct):
             about="Settings with which the topic is to be created.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -231,6 +229,8 @@ class TopicInfo(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class CopartitionGroup(kipwire.Struct):
     """Groups of input topics that must have equal partition counts, because their records are joined or merged by key.
@@ -276,8 +276,6 @@ class CopartitionGroup(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -377,6 +375,8 @@ class CopartitionGroup(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class Subtopology(kipwire.Struct):
     """The independent parts of the topology; each is run as one task per partition of its input.
@@ -468,8 +468,6 @@ class Subtopology(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -692,6 +690,8 @@ class Subtopology(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class StreamsGroupTopologyValue(kipwire.Message):
     """Record value in the internal __consumer_offsets topic: the processing topology of a streams group, from which tasks
@@ -730,8 +730,6 @@ class StreamsGroupTopologyValue(kipwire.Message):
             about="The independent parts of the topology; each is run as one task per partition of its input.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:
         self.epoch = epoch
@@ -774,3 +772,5 @@ class StreamsGroupTopologyValue(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

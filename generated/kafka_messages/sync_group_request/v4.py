@@ -61,8 +61,6 @@ class SyncGroupRequestAssignment(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
         self.member_id = member_id
         self.assignment = assignment
@@ -131,6 +129,8 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class SyncGroupRequest(kipwire.Message):
     """Sent by every member of a classic group to the coordinator after joining a generation: the leader delivers the
@@ -193,8 +193,6 @@ class SyncGroupRequest(kipwire.Message):
             about="Assignments for all members, filled in by the group leader only; the others send an empty list.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -300,3 +298,5 @@ class SyncGroupRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -48,8 +48,6 @@ class TopicRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -90,3 +88,5 @@ class TopicRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

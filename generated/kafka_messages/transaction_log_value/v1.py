@@ -60,8 +60,6 @@ class PartitionsSchema(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, topic: str = "", partition_ids: list[int] = kipwire.DEFAULT) -> None:
         self.topic = topic
         self.partition_ids = [] if partition_ids is kipwire.DEFAULT else partition_ids
@@ -126,6 +124,8 @@ class PartitionsSchema(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TransactionLogValue(kipwire.Message):
@@ -268,8 +268,6 @@ class TransactionLogValue(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -397,3 +395,5 @@ class TransactionLogValue(kipwire.Message):
             add(pack_h(self.next_producer_epoch))
             fields.append((3, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -78,8 +78,6 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -139,6 +137,8 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TxnOffsetCommitRequestTopic(kipwire.Struct):
     """Topics with offsets to commit.
@@ -172,8 +172,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
             about="Partitions of the topic with the offsets to commit.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -238,6 +236,8 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TxnOffsetCommitRequest(kipwire.Message):
@@ -347,8 +347,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
             about="Topics with offsets to commit.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -478,3 +476,5 @@ class TxnOffsetCommitRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -82,8 +82,6 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -143,6 +141,8 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TxnOffsetCommitRequestTopic(kipwire.Struct):
     """Topics with offsets to commit.
@@ -174,8 +174,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
             about="Partitions of the topic with the offsets to commit.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[TxnOffsetCommitRequestPartition] = kipwire.DEFAULT
@@ -228,6 +226,8 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TxnOffsetCommitRequest(kipwire.Message):
@@ -337,8 +337,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
             about="Topics with offsets to commit.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -468,3 +466,5 @@ class TxnOffsetCommitRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -59,8 +59,6 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -91,6 +89,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TxnOffsetCommitResponseTopic(kipwire.Struct):
@@ -125,8 +125,6 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitResponsePartition] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -192,6 +190,8 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TxnOffsetCommitResponse(kipwire.Message):
     """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
@@ -233,8 +233,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
             about="Results grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = kipwire.DEFAULT
@@ -279,3 +277,5 @@ class TxnOffsetCommitResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

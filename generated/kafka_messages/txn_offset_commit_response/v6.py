@@ -53,8 +53,6 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -85,6 +83,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class TxnOffsetCommitResponseTopic(kipwire.Struct):
@@ -117,8 +117,6 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             about="Results of the topic's partitions.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[TxnOffsetCommitResponsePartition] = kipwire.DEFAULT
@@ -172,6 +170,8 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TxnOffsetCommitResponse(kipwire.Message):
     """The group coordinator's answer to TxnOffsetCommit with one result per partition (KIP-98).
@@ -213,8 +213,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
             about="Results grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = kipwire.DEFAULT
@@ -259,3 +257,5 @@ class TxnOffsetCommitResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -44,8 +44,6 @@ class UnfenceBrokerRecord(kipwire.Message):
         kipwire.Field("epoch", "Epoch", "int64", default=0, about="Epoch of the broker registration that is unfenced."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, id: int = 0, epoch: int = 0) -> None:
         self.id = id
         self.epoch = epoch
@@ -69,3 +67,5 @@ class UnfenceBrokerRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class UnregisterBrokerRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = 0) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
@@ -83,3 +81,5 @@ class UnregisterBrokerRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

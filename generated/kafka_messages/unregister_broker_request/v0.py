@@ -47,8 +47,6 @@ class UnregisterBrokerRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, broker_id: int = 0) -> None:
         self.broker_id = broker_id
         self._unknown_tagged_fields = None
@@ -71,3 +69,5 @@ class UnregisterBrokerRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -45,8 +45,6 @@ class UnregisterControllerRecord(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, controller_id: int = 0) -> None:
         self.controller_id = controller_id
         self._unknown_tagged_fields = None
@@ -69,3 +67,5 @@ class UnregisterControllerRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

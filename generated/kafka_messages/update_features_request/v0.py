@@ -79,8 +79,6 @@ class FeatureUpdateKey(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, feature: str = "", max_version_level: int = 0, allow_downgrade: bool = False) -> None:
         self.feature = feature
         self.max_version_level = max_version_level
@@ -130,6 +128,8 @@ class FeatureUpdateKey(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class UpdateFeaturesRequest(kipwire.Message):
     """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
@@ -169,8 +169,6 @@ class UpdateFeaturesRequest(kipwire.Message):
             about="The changes to make, at most one per feature.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = kipwire.DEFAULT) -> None:
         self.timeout_ms = timeout_ms
@@ -213,3 +211,5 @@ class UpdateFeaturesRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -81,8 +81,6 @@ class FeatureUpdateKey(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, feature: str = "", max_version_level: int = 0, upgrade_type: int = 1) -> None:
         self.feature = feature
         self.max_version_level = max_version_level
@@ -131,6 +129,8 @@ class FeatureUpdateKey(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class UpdateFeaturesRequest(kipwire.Message):
     """Changes the finalized levels of cluster features, such as metadata.version; sent by admin clients and carried out by
@@ -178,8 +178,6 @@ class UpdateFeaturesRequest(kipwire.Message):
             about="True = check the changes without making them; default false. From version 1 on.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -232,3 +230,5 @@ class UpdateFeaturesRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -67,8 +67,6 @@ class UpdatableFeatureResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, feature: str = "", error_code: int = 0, error_message: str | None = "") -> None:
         self.feature = feature
         self.error_code = error_code
@@ -136,6 +134,8 @@ class UpdatableFeatureResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class UpdateFeaturesResponse(kipwire.Message):
     """The answer to UpdateFeaturesRequest: whether the feature levels were changed. Up to version 1 it has a result per
@@ -193,8 +193,6 @@ class UpdateFeaturesResponse(kipwire.Message):
             about="One result per feature to be changed; up to version 1 only.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -266,3 +264,5 @@ class UpdateFeaturesResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

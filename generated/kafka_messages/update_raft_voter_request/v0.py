@@ -63,8 +63,6 @@ class Listener(kipwire.Struct):
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
         self.host = host
@@ -129,6 +127,8 @@ class Listener(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class KRaftVersionFeature(kipwire.Struct):
     """Range of kraft.version feature levels the voter's software can handle.
@@ -157,8 +157,6 @@ class KRaftVersionFeature(kipwire.Struct):
             about="Highest kraft.version level the voter supports.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version = min_supported_version
@@ -190,6 +188,8 @@ class KRaftVersionFeature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class UpdateRaftVoterRequest(kipwire.Message):
@@ -273,8 +273,6 @@ class UpdateRaftVoterRequest(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -356,3 +354,5 @@ class UpdateRaftVoterRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -58,8 +58,6 @@ class CurrentLeader(kipwire.Struct):
         kipwire.Field("port", "Port", "int32", default=0, about="TCP port of the leader."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1, host: str = "", port: int = 0) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
@@ -110,6 +108,8 @@ class CurrentLeader(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class UpdateRaftVoterResponse(kipwire.Message):
     """The answer to a voter that wants its entry in the voter set updated, with a pointer to the quorum leader (KIP-853).
@@ -122,7 +122,7 @@ class UpdateRaftVoterResponse(kipwire.Message):
             (KIP-482).
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "_current_leader")
+    __slots__ = ("throttle_time_ms", "error_code", "_lazy_current_leader")
 
     NAME = "UpdateRaftVoterResponse"
     TYPE = "response"
@@ -159,21 +159,18 @@ class UpdateRaftVoterResponse(kipwire.Message):
         ),
     )
 
-    current_leader = kipwire.LazyStruct(CurrentLeader)
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader = kipwire.DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self._current_leader: object = current_leader
+        self._lazy_current_leader: object = current_leader
         self._unknown_tagged_fields = None
 
     @classmethod
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
-        message._current_leader = kipwire.DEFAULT
+        message._lazy_current_leader = kipwire.DEFAULT
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size:
@@ -185,22 +182,25 @@ class UpdateRaftVoterResponse(kipwire.Message):
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
 
-        if self._current_leader is kipwire.DEFAULT and not self._unknown_tagged_fields:
+        if self._lazy_current_leader is kipwire.DEFAULT and not self._unknown_tagged_fields:
             add(b"\0")
         else:
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
-            (self._current_leader,), pos = CurrentLeader._read_many(data, pos, 1)
+            (self._lazy_current_leader,), pos = CurrentLeader._read_many(data, pos, 1)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._current_leader is not kipwire.DEFAULT and self.current_leader != CurrentLeader():
+        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != CurrentLeader():
             parts = []
             add = parts.append
             CurrentLeader._write_many((self.current_leader,), add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    current_leader = kipwire.LazyStruct(CurrentLeader)
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

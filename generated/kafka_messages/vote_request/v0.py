@@ -86,8 +86,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -141,6 +139,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The replicated logs an election is held for; in practice just __cluster_metadata.
@@ -173,8 +173,6 @@ class TopicData(kipwire.Struct):
             about="The partitions an election is held for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -240,6 +238,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class VoteRequest(kipwire.Message):
     """Sent by a KRaft voter that wants to become leader of the metadata quorum to the other voters, asking for their vote
@@ -281,8 +281,6 @@ class VoteRequest(kipwire.Message):
             about="The replicated logs an election is held for; in practice just __cluster_metadata.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.cluster_id = cluster_id
@@ -344,3 +342,5 @@ class VoteRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

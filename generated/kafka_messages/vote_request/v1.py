@@ -120,8 +120,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -189,6 +187,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The replicated logs an election is held for; in practice just __cluster_metadata.
@@ -221,8 +221,6 @@ class TopicData(kipwire.Struct):
             about="The partitions an election is held for.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -288,6 +286,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class VoteRequest(kipwire.Message):
     """Sent by a KRaft voter that wants to become leader of the metadata quorum to the other voters, asking for their vote
@@ -339,8 +339,6 @@ class VoteRequest(kipwire.Message):
             about="The replicated logs an election is held for; in practice just __cluster_metadata.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self, *, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = kipwire.DEFAULT
@@ -406,3 +404,5 @@ class VoteRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

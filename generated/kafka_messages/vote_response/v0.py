@@ -74,8 +74,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -129,6 +127,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The replicated logs voted on.
@@ -161,8 +161,6 @@ class TopicData(kipwire.Struct):
             about="The answer per partition.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -228,6 +226,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class VoteResponse(kipwire.Message):
     """A voter's answer to a replica that asked for its vote in a KRaft leader election (KIP-595).
@@ -271,8 +271,6 @@ class VoteResponse(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.error_code = error_code
         self.topics = [] if topics is kipwire.DEFAULT else topics
@@ -314,3 +312,5 @@ class VoteResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -78,8 +78,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -133,6 +131,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class TopicData(kipwire.Struct):
     """The replicated logs voted on.
@@ -165,8 +165,6 @@ class TopicData(kipwire.Struct):
             about="The answer per partition.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_name = topic_name
@@ -232,6 +230,8 @@ class TopicData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class NodeEndpoint(kipwire.Struct):
     """Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853).
@@ -258,8 +258,6 @@ class NodeEndpoint(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
         kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the node."),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.node_id = node_id
@@ -309,6 +307,8 @@ class NodeEndpoint(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class VoteResponse(kipwire.Message):
@@ -365,8 +365,6 @@ class VoteResponse(kipwire.Message):
             about="Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853).",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -447,3 +445,5 @@ class VoteResponse(kipwire.Message):
                 NodeEndpoint._write_many(node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -57,8 +57,6 @@ class Endpoint(kipwire.Struct):
         kipwire.Field("port", "Port", "uint16", default=0, about="Port of the listener."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
         self.host = host
@@ -123,6 +121,8 @@ class Endpoint(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class KRaftVersionFeature(kipwire.Struct):
     """Range of kraft.version feature levels the voter supports.
@@ -151,8 +151,6 @@ class KRaftVersionFeature(kipwire.Struct):
             about="Highest kraft.version level the voter supports.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version = min_supported_version
@@ -184,6 +182,8 @@ class KRaftVersionFeature(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class Voter(kipwire.Struct):
@@ -227,8 +227,6 @@ class Voter(kipwire.Struct):
             about="Range of kraft.version feature levels the voter supports.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -295,6 +293,8 @@ class Voter(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class VotersRecord(kipwire.Message):
     """Control record in the KRaft metadata log and its snapshots that stores the complete set of voters of the quorum
@@ -320,8 +320,6 @@ class VotersRecord(kipwire.Message):
             "voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True, about="All voters of the quorum."
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, version: int = 0, voters: list[Voter] = kipwire.DEFAULT) -> None:
         self.version = version
@@ -364,3 +362,5 @@ class VotersRecord(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

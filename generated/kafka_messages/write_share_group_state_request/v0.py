@@ -68,8 +68,6 @@ class StateBatch(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
     ) -> None:
@@ -106,6 +104,8 @@ class StateBatch(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class PartitionData(kipwire.Struct):
@@ -168,8 +168,6 @@ class PartitionData(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -230,6 +228,8 @@ class PartitionData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteStateData(kipwire.Struct):
     """State to store, grouped by topic.
@@ -254,8 +254,6 @@ class WriteStateData(kipwire.Struct):
             about="State to store for single partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -307,6 +305,8 @@ class WriteStateData(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteShareGroupStateRequest(kipwire.Message):
     """Sent by the leader of share-partitions to the share coordinator to persist how far delivery to a share group has
@@ -346,8 +346,6 @@ class WriteShareGroupStateRequest(kipwire.Message):
             about="State to store, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, group_id: str = "", topics: list[WriteStateData] = kipwire.DEFAULT) -> None:
         self.group_id = group_id
@@ -405,3 +403,5 @@ class WriteShareGroupStateRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -66,8 +66,6 @@ class PartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition = partition
         self.error_code = error_code
@@ -119,6 +117,8 @@ class PartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteStateResult(kipwire.Struct):
     """Results grouped by topic.
@@ -143,8 +143,6 @@ class WriteStateResult(kipwire.Struct):
             about="Results for the single partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
         self.topic_id = topic_id
@@ -196,6 +194,8 @@ class WriteStateResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteShareGroupStateResponse(kipwire.Message):
     """The share coordinator's report on which share-partition states it stored (KIP-932).
@@ -225,8 +225,6 @@ class WriteShareGroupStateResponse(kipwire.Message):
             about="Results grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, results: list[WriteStateResult] = kipwire.DEFAULT) -> None:
         self.results = [] if results is kipwire.DEFAULT else results
@@ -267,3 +265,5 @@ class WriteShareGroupStateResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

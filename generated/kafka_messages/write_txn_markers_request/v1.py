@@ -60,8 +60,6 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -127,6 +125,8 @@ class WritableTxnMarkerTopic(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WritableTxnMarker(kipwire.Struct):
     """The markers to write, one entry per finished transaction.
@@ -186,8 +186,6 @@ class WritableTxnMarker(kipwire.Struct):
             ),
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(
         self,
@@ -252,6 +250,8 @@ class WritableTxnMarker(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteTxnMarkersRequest(kipwire.Message):
     """Sent by a transaction coordinator to partition leaders to have commit or abort markers written to the logs a
@@ -282,8 +282,6 @@ class WriteTxnMarkersRequest(kipwire.Message):
             about="The markers to write, one entry per finished transaction.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, markers: list[WritableTxnMarker] = kipwire.DEFAULT) -> None:
         self.markers = [] if markers is kipwire.DEFAULT else markers
@@ -324,3 +322,5 @@ class WriteTxnMarkersRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

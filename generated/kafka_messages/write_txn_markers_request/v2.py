@@ -60,8 +60,6 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
         self.name = name
         self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
@@ -126,6 +124,8 @@ class WritableTxnMarkerTopic(kipwire.Struct):
                 add(b"\0")
             else:
                 write_tag_section(item, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class WritableTxnMarker(kipwire.Struct):
@@ -207,8 +207,6 @@ class WritableTxnMarker(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(
         self,
         *,
@@ -274,6 +272,8 @@ class WritableTxnMarker(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteTxnMarkersRequest(kipwire.Message):
     """Sent by a transaction coordinator to partition leaders to have commit or abort markers written to the logs a
@@ -304,8 +304,6 @@ class WriteTxnMarkersRequest(kipwire.Message):
             about="The markers to write, one entry per finished transaction.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, markers: list[WritableTxnMarker] = kipwire.DEFAULT) -> None:
         self.markers = [] if markers is kipwire.DEFAULT else markers
@@ -346,3 +344,5 @@ class WriteTxnMarkersRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

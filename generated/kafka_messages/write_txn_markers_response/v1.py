@@ -60,8 +60,6 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -93,6 +91,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WritableTxnMarkerTopicResult(kipwire.Struct):
     """Results for this marker, grouped by topic.
@@ -119,8 +119,6 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
             about="Results for the single partitions of the topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, name: str = "", partitions: list[WritableTxnMarkerPartitionResult] = kipwire.DEFAULT) -> None:
         self.name = name
@@ -186,6 +184,8 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WritableTxnMarkerResult(kipwire.Struct):
     """Results, one entry per marker of the request.
@@ -217,8 +217,6 @@ class WritableTxnMarkerResult(kipwire.Struct):
             about="Results for this marker, grouped by topic.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, producer_id: int = 0, topics: list[WritableTxnMarkerTopicResult] = kipwire.DEFAULT) -> None:
         self.producer_id = producer_id
@@ -269,6 +267,8 @@ class WritableTxnMarkerResult(kipwire.Struct):
             else:
                 write_tag_section(item, add)
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class WriteTxnMarkersResponse(kipwire.Message):
     """A broker's report to the transaction coordinator on which markers it has written (KIP-98).
@@ -298,8 +298,6 @@ class WriteTxnMarkersResponse(kipwire.Message):
             about="Results, one entry per marker of the request.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, markers: list[WritableTxnMarkerResult] = kipwire.DEFAULT) -> None:
         self.markers = [] if markers is kipwire.DEFAULT else markers
@@ -340,3 +338,5 @@ class WriteTxnMarkersResponse(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -31,8 +31,6 @@ class FooRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = ()
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self) -> None:
         self._unknown_tagged_fields = None
 
@@ -53,3 +51,5 @@ class FooRequest(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -56,8 +56,6 @@ class Foo(kipwire.Struct):
         kipwire.Field("baz", "Baz", "int16", default=0, about="The baz that belongs to this foo, in every version."),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, bar: str = "hello world", baz: int = 0) -> None:
         self.bar = bar
         self.baz = baz
@@ -117,6 +115,8 @@ class Foo(kipwire.Struct):
             fields.append((0, b"".join(parts)))
         return fields
 
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()
+
 
 class FooResponse(kipwire.Message):
     """The example message of KIP-482: tagged fields at the top level and within the elements of an array, both from
@@ -163,8 +163,6 @@ class FooResponse(kipwire.Message):
             about="All foos, in the order in which they were found.",
         ),
     )
-
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
     def __init__(self, *, user_agent: str = "", foos: list[Foo] = kipwire.DEFAULT) -> None:
         self.user_agent = user_agent
@@ -234,3 +232,5 @@ class FooResponse(kipwire.Message):
             add(user_agent)
             fields.append((0, b"".join(parts)))
         return fields
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

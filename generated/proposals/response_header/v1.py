@@ -41,8 +41,6 @@ class ResponseHeader(kipwire.Message):
         ),
     )
 
-    unknown_tagged_fields = kipwire.UnknownTaggedFields()
-
     def __init__(self, *, correlation_id: int = 0) -> None:
         self.correlation_id = correlation_id
         self._unknown_tagged_fields = None
@@ -65,3 +63,5 @@ class ResponseHeader(kipwire.Message):
             add(b"\0")
         else:
             write_tag_section(self, add)
+
+    unknown_tagged_fields = kipwire.UnknownTaggedFields()

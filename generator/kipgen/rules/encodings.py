@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import spec
 from kipgen.rules.rule import Finding, field_rule
-from kipgen.types import ENCODABLE
+from kipgen.types import ENCODABLE, encoding_property
 from kipgen.versions import MAX_VERSION, Versions
 
 if TYPE_CHECKING:
@@ -22,15 +22,32 @@ if TYPE_CHECKING:
     bad=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+", "encoding": "packed32"}'),
 )
 def encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
-    if "encoding" not in field.part.given or _is_encodable(field):
+    if "encoding" not in field.part.given or (not field.spec.type.is_array and _is_encodable(field)):
         return None
     text = f"{field.spec.type} has no encoding; leave it out, only int16, int32 and int64 have one"
+    if field.spec.type.is_array and field.spec.type.element in ENCODABLE:
+        text += " (the elements of an array may have an elementEncoding)"
     return Finding(field.part, text, "encoding")
 
 
 @field_rule(
     "type",
+    id="element-encoding-type",
+    summary="Only arrays of int16, int32 and int64 have an elementEncoding, our extension of KIP-625.",
+    good=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+", "elementEncoding": "upacked32"}'),
+    bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "elementEncoding": "upacked32"}'),
+)
+def element_encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
+    if "elementEncoding" not in field.part.given or (field.spec.type.is_array and _is_encodable(field)):
+        return None
+    text = f"{field.spec.type} has no elementEncoding; leave it out, only []int16, []int32 and []int64 have one"
+    return Finding(field.part, text, "elementEncoding")
+
+
+@field_rule(
+    "type",
     "encoding",
+    "elementEncoding",
     id="encoding-width",
     summary="An encoding is not wider than its type.",
     good=spec('{"name": "Alpha", "type": "int64", "versions": "0+", "encoding": "packed32"}'),
@@ -43,13 +60,14 @@ def encoding_width(field: FieldDraft, _: Draft) -> Finding | None:
     for _versions, encoding in field.spec.encodings:
         if encoding.bits > bits:
             text = f"{encoding} may carry values that {field.spec.type} cannot hold; write {encoding.form}{bits}"
-            return Finding(field.part, text, "encoding")
+            return Finding(field.part, text, encoding_property(field.spec.type))
     return None
 
 
 @field_rule(
     "type",
     "encoding",
+    "elementEncoding",
     id="encoding-overlap",
     summary="A field has one encoding in each version (KIP-625).",
     good=spec(
@@ -66,13 +84,18 @@ def encoding_overlap(field: FieldDraft, _: Draft) -> Finding | None:
     for earlier, later in itertools.pairwise(ranges):
         if earlier.highest >= later.lowest:
             both = earlier.intersect(later)
-            return Finding(field.part, f"{earlier} and {later} both name version {both}; keep one of them", "encoding")
+            return Finding(
+                field.part,
+                f"{earlier} and {later} both name version {both}; keep one of them",
+                encoding_property(field.spec.type),
+            )
     return None
 
 
 @field_rule(
     "type",
     "encoding",
+    "elementEncoding",
     "versions",
     id="encoding-coverage",
     summary="The encodings name just the versions of the field, open end included (KIP-625).",
@@ -91,7 +114,7 @@ def encoding_coverage(field: FieldDraft, _: Draft) -> Finding | None:
     for range_ in covered:
         if not versions.contains(range_):
             text = f"version {_beyond(range_, versions)} has an encoding, but the field's versions are {versions}"
-            return Finding(field.part, f"{text}; leave it out", "encoding")
+            return Finding(field.part, f"{text}; leave it out", encoding_property(field.spec.type))
     due = versions.lowest
     for range_ in covered:
         if range_.lowest > due:
@@ -100,11 +123,11 @@ def encoding_coverage(field: FieldDraft, _: Draft) -> Finding | None:
     if due > versions.highest:
         return None
     text = f"version {due} of the field's versions {versions} has no encoding; add it"
-    return Finding(field.part, text, "encoding")
+    return Finding(field.part, text, encoding_property(field.spec.type))
 
 
 def _is_encodable(field: FieldDraft) -> bool:
-    return not field.spec.type.is_array and field.spec.type.element in ENCODABLE
+    return field.spec.type.element in ENCODABLE
 
 
 def _beyond(range_: Versions, whole: Versions) -> Versions:
@@ -113,4 +136,4 @@ def _beyond(range_: Versions, whole: Versions) -> Versions:
     return range_.intersect(Versions(whole.highest + 1, MAX_VERSION)) if below.is_empty else below
 
 
-RULES = (encoding_type, encoding_width, encoding_overlap, encoding_coverage)
+RULES = (encoding_type, element_encoding_type, encoding_width, encoding_overlap, encoding_coverage)

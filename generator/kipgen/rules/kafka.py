@@ -42,6 +42,19 @@ def kafka_encoding(field: FieldDraft, _: Draft) -> Finding | None:
 
 
 @field_rule(
+    id="kafka-element-encoding",
+    summary="Kafka's generator does not know elementEncoding, our extension of KIP-625.",
+    good=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+"}'),
+    bad=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+", "elementEncoding": "upacked32"}'),
+    severity=None,
+)
+def kafka_element_encoding(field: FieldDraft, _: Draft) -> Finding | None:
+    if "elementEncoding" not in field.part.given:
+        return None
+    return Finding(field.part, "Kafka's generator refuses elementEncoding; leave it out", "elementEncoding")
+
+
+@field_rule(
     "versions",
     id="kafka-nested-versions",
     summary="Kafka's generator wants versions on every field that has fields of its own, even a tagged one.",
@@ -115,6 +128,7 @@ def kafka_tagged_zero_copy(field: FieldDraft, _: Draft) -> Finding | None:
 RULES = (
     kafka_about,
     kafka_encoding,
+    kafka_element_encoding,
     kafka_nested_versions,
     kafka_default_literal,
     kafka_bytes_array,

@@ -1,0 +1,159 @@
+"""The command `kipgen inspect`."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from kipgen.inspect import Inspection
+    from kipwire import Message
+    from kipwire.registry import Registry
+
+
+def inspect(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[MESSAGE VERSION] [HEX|FILE|-]",
+            help="Name and version of the message (not with --request and --response), then its bytes: hex text, "
+            "a file with raw bytes or hex text, or standard input.",
+        ),
+    ] = None,
+    request: Annotated[
+        bool, typer.Option("--request", help="A request frame: header and body, with or without the size before it.")
+    ] = False,
+    response: Annotated[
+        tuple[str, int] | None,
+        typer.Option(metavar="API VERSION", help="A response frame, of an API by name (Metadata) or by number."),
+    ] = None,
+    package: Annotated[
+        str, typer.Option("--package", "-p", help="The generated package to take classes from.")
+    ] = "kafka_messages",
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page to look at in a browser.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show what each byte of a message means; exit 1 if the bytes are at fault, and show where."""
+    try:
+        inspection = _inspection(words or [], request, response, package)
+    except ValueError as error:  # KipwireError is one
+        _fail(str(error))
+    if html is not None:
+        _write_page(html, inspection)
+    if json:
+        _print_json(inspection)
+    elif html is None:
+        _print_text(inspection)
+    if inspection.fault is not None:
+        if html is not None:
+            Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"fault: {inspection.fault}", "red"))
+        sys.exit(1)
+
+
+def _fail(text: str) -> NoReturn:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("kipgen:", "red"), f" {text}"))
+    sys.exit(2)
+
+
+def _inspection(words: list[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:
+    """Look up what is to be read, then read it.
+
+    Raises:
+        ValueError: the command line does not tell what to read, or names something that is not there.
+    """
+    from kipgen.inspect import inspect_message, inspect_request, inspect_response
+    from kipgen.inspect_input import read_input
+
+    if request and response is not None:
+        raise ValueError("a frame is either a request or a response: give one of --request and --response")
+    registry = _registry(package)
+    if request:
+        return inspect_request(registry, read_input(words))
+    if response is not None:
+        cls = _response_class(registry, *response)
+        return inspect_response(registry, cls, read_input(words))
+    if len(words) < 2:
+        raise ValueError("give name and version of a message, or --request, or --response; see kipgen inspect --help")
+    name, version, *words = words
+    if not version.isascii() or not version.isdigit():
+        raise ValueError(f"{version!r} is not a version of {name}: a number is due, as in MetadataResponse 12")
+    cls = _message_class(registry, name, int(version))
+    return inspect_message(cls, read_input(words))
+
+
+def _registry(package: str) -> Registry:
+    """The registry of a package, which may lie in the current directory."""
+    from importlib import import_module
+
+    from kipwire.registry import Registry
+
+    if not all(part.isidentifier() for part in package.split(".")):
+        raise ValueError(f"{package!r} cannot be the name of a Python package")
+    if "" not in sys.path:
+        sys.path.append("")
+    try:
+        module = import_module(package)
+    except Exception as error:  # the package is the user's code, in which anything may go wrong
+        raise ValueError(f"cannot import the package {package}: {error}") from error
+    registry = getattr(module, "REGISTRY", None)
+    if not isinstance(registry, Registry):
+        raise ValueError(f"{package} is not a package that kipgen has generated")
+    return registry
+
+
+def _message_class(registry: Registry, name: str, version: int) -> type[Message]:
+    if name not in registry.names():
+        raise ValueError(f"{registry.package} has no message named {name!r}{_suggestion(name, registry.names())}")
+    return registry.message(name, version)
+
+
+def _response_class(registry: Registry, api: str, version: int) -> type[Message]:
+    if api.isascii() and api.isdigit():
+        return registry.response(int(api), version)
+    apis = [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
+    if api not in apis:
+        raise ValueError(f"{registry.package} has no API named {api!r}{_suggestion(api, apis)}")
+    return registry.message(f"{api}Response", version)
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _print_text(inspection: Inspection) -> None:
+    from kipgen.inspect_text import text_lines
+
+    console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a message may hold characters that the encoding lacks
+            sys.stdout.reconfigure(errors="backslashreplace")
+        for line in text_lines(inspection):
+            print("".join(text for text, _ in line).rstrip())
+        return
+    for line in text_lines(inspection):
+        console.print(Text.assemble(*line))
+
+
+def _print_json(inspection: Inspection) -> None:
+    from json import dumps
+
+    from kipgen.inspect_json import json_form
+
+    print(dumps(json_form(inspection), indent=2))
+
+
+def _write_page(file: Path, inspection: Inspection) -> None:
+    from kipgen.inspect_html import page
+
+    file.write_text(page(inspection), encoding="utf-8")
+    print(f"wrote {file}", file=sys.stderr)

@@ -1,0 +1,59 @@
+"""The bytes to inspect: from hex text, a file or standard input."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+# Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
+_BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-fA-F]*")
+
+
+def read_input(words: list[str]) -> bytes:
+    """The bytes that the words of a command line stand for.
+
+    Args:
+        words: hex text, which may be several words; or the name of a file with raw bytes or hex text; or `-`, or
+            nothing, for standard input.
+
+    Raises:
+        ValueError: neither hex text nor a file.
+        OSError: the file cannot be read.
+    """
+    if not words or words == ["-"]:
+        return _content(sys.stdin.buffer.read())
+    text = " ".join(words)
+    if len(words) == 1 and _is_readable(text):
+        return _content(Path(text).read_bytes())
+    data = parse_hex(text)
+    if data is None:
+        short = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ValueError(f"{short!r} is neither a file nor hex text, which has two digits for each byte")
+    return data
+
+
+def parse_hex(text: str) -> bytes | None:
+    """The bytes that hex text stands for, or None if it is none."""
+    digits = _BETWEEN.sub("", text)
+    if len(digits) % 2 or not _HEX.fullmatch(digits):
+        return None
+    return bytes.fromhex(digits)
+
+
+def _is_readable(name: str) -> bool:
+    """Whether it names a file, or something like one, such as a pipe."""
+    try:
+        return Path(name).exists() and not Path(name).is_dir()
+    except (OSError, ValueError):  # hex text can be longer than any name
+        return False
+
+
+def _content(raw: bytes) -> bytes:
+    """Hex text as what it stands for, anything else as it is."""
+    try:
+        data = parse_hex(raw.decode("ascii"))
+    except UnicodeDecodeError:
+        return raw
+    return raw if data is None else data

@@ -1,0 +1,78 @@
+"""How the values and the bytes of an inspection read: for people, and as JSON."""
+
+from __future__ import annotations
+
+import base64
+import math
+import uuid
+
+_LONGEST_TEXT = 80
+"""Characters."""
+_LONGEST_BYTES = 12
+_SHOWN_OF_LONGER = 8
+_LONGEST_PREVIEW = 16
+"""Bytes of which the text that may be in them is shown."""
+
+
+def value_text(value: object) -> str:
+    """A value as people read it: one line of printable characters, cut where it is long."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case str():
+            cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
+            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {len(value)} characters"
+        case uuid.UUID():
+            return f"{value} = {_base64_uuid(value)}"
+        case bytes():
+            return _bytes_text(value)
+        case _:
+            return repr(value)
+
+
+def value_json(value: object) -> bool | int | float | str | None:
+    """A value in the JSON form of messages (docs/json.md)."""
+    match value:
+        case uuid.UUID():
+            return _base64_uuid(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            raise TypeError(f"no message has a value of type {type(value).__name__}")
+
+
+def bytes_hex(data: bytes) -> str:
+    """Bytes in hex, with how many they are where not all are shown."""
+    if len(data) <= _LONGEST_BYTES:
+        return data.hex(" ")
+    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {len(data)} bytes"
+
+
+def printable(data: bytes) -> str:
+    """Bytes as ASCII, with dots for what cannot be printed."""
+    return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
+
+
+def counted(number: int, noun: str) -> str:
+    """As in `1 byte`, `3,542 bytes`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _bytes_text(value: bytes) -> str:
+    size = counted(len(value), "byte")
+    if not value:
+        return size
+    dots = "..." if len(value) > _LONGEST_PREVIEW else ""
+    return f"{size} |{printable(value[:_LONGEST_PREVIEW])}|{dots}"
+
+
+def _base64_uuid(value: uuid.UUID) -> str:
+    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")

@@ -1,0 +1,266 @@
+"""Hypothesis strategies for every generated class, and what else a property test of messages needs.
+
+`pip install kipwire[testing]` brings Hypothesis. The strategies are made from the field metadata of a class alone, so
+they work for the classes of any generated package:
+
+    from hypothesis import given
+    from kafka_messages.metadata_response.v12 import MetadataResponse
+    from kipwire.testing import messages, same_message
+
+    @given(messages(MetadataResponse))
+    def test_what_is_sent_is_received(message):
+        assert same_message(MetadataResponse.decode(message.encode()), message)
+"""
+
+from __future__ import annotations
+
+import copy
+import struct
+import uuid
+from functools import lru_cache
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from hypothesis import strategies as st
+
+from kipwire.structs import Message, Struct
+from kipwire.values import INTEGER_BITS, integer_range
+from kipwire.wire import MAX_STRING, MAX_TAG
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from kipwire.fields import Field
+
+__all__ = ["damaged", "field_values", "messages", "same_message", "structs", "unknown_tagged_fields"]
+
+M = TypeVar("M", bound=Message)
+S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
+
+# Next to every power of two lies the end of some integer type, or a length at which some varint grows by a byte.
+_EDGES = sorted(
+    {edge for bit in range(65) for edge in (1 << bit, (1 << bit) - 1, -(1 << bit), -(1 << bit) - 1)}, key=abs
+)
+_TEXTS = ("", "a", "topic-1", "é", "日本語", "\U0001d11e", "\0", "\x7f\x80", "\uffff", "null")
+_FLOATS = (0.0, -0.0, 1.0, float("inf"), float("-inf"), float("nan"), 5e-324, 1.7976931348623157e308)
+_NANS = tuple(struct.unpack(">d", bytes.fromhex(bits))[0] for bits in ("7ff8000000000001", "fff8000000000000"))
+_UUIDS = (uuid.UUID(int=0), uuid.UUID(int=1), uuid.UUID(int=2**128 - 1))
+_LONG_SIZES = (126, 127, 128, 129, 300, 16382, 16383, 16384, MAX_STRING)
+"""Bytes: around those where a compact length grows by a byte."""
+_LONG_COUNTS = (126, 127, 128, 129)
+"""Elements, likewise."""
+_FAULTY_BYTES = tuple(bytes.fromhex(text) for text in ("ff", "80", "7f", "00", "01", "8000", "ffffffff", "7fffffff"))
+
+
+def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
+    """Messages that can be encoded.
+
+    They have whatever their class allows: the first and last values of every integer type and encoding, NaN and
+    -0.0, null, tagged fields set and not set, unknown tagged fields in every flexible struct. Text has no lone
+    surrogates, as those cannot be encoded.
+
+    Args:
+        cls: the generated class of a message in one version.
+        long: whether now and then a string, bytes or an array is so long that its compact length takes two or three
+            bytes. Without it messages are short: good where a test does something for each of their bytes.
+
+    Example:
+        @given(messages(MetadataResponse))
+        def test_size(message):
+            assert message.encoded_size() == len(message.encode())
+    """
+    return structs(cls, long=long)
+
+
+def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
+    """Values of a struct in one version; see `messages`, which are structs as well.
+
+    Example:
+        @given(st.lists(structs(MetadataResponseBroker), max_size=3))
+        def test_brokers(brokers):
+            assert MetadataResponse.decode(MetadataResponse(brokers=brokers).encode())
+    """
+    return cast("SearchStrategy[S]", _structs(cls, long))  # type: ignore[arg-type]  # the class is hashable
+
+
+@lru_cache(maxsize=256)
+def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
+    """Kept, since one struct may stand at many places of a message."""
+    positional = {field.name: field_values(field, long=long) for field in cls.FIELDS if field.tag is None}
+    tagged = {field.name: field_values(field, long=long) for field in cls.FIELDS if field.tag is not None}
+    unknown = _mostly(st.just({}), unknown_tagged_fields(cls), one_in=4) if cls.FLEXIBLE else st.just({})
+
+    def make(values: dict[str, Any], unknown: dict[int, bytes]) -> Struct:
+        item = cls(**values)
+        if unknown:
+            item.unknown_tagged_fields = unknown  # type: ignore[attr-defined]
+        return item
+
+    return st.builds(make, st.fixed_dictionaries(positional, optional=tagged), unknown)
+
+
+def field_values(field: Field, *, long: bool = True) -> SearchStrategy[Any]:
+    """Values that a field can carry, null among them where it is nullable.
+
+    Example:
+        port = next(field for field in MetadataResponseBroker.FIELDS if field.name == "port")
+
+        @given(field_values(port))
+        def test_port(value):
+            assert MetadataResponse(brokers=[MetadataResponseBroker(port=value)]).encode()
+    """
+    values = _arrays(field, long) if field.array else _elements(field, long)
+    return st.none() | values if field.nullable else values
+
+
+def unknown_tagged_fields(cls: type[Struct]) -> SearchStrategy[dict[int, bytes]]:
+    """Tagged fields that no version of the struct knows, as its `unknown_tagged_fields` has them: bytes by tag.
+
+    Args:
+        cls: a generated class of a flexible version.
+
+    Raises:
+        ValueError: the class is not of a flexible version; there are no tagged fields then (KIP-482).
+
+    Example:
+        @given(unknown_tagged_fields(MetadataResponse))
+        def test_fields_of_later_versions_are_kept(fields):
+            message = MetadataResponse()
+            message.unknown_tagged_fields = fields
+            assert MetadataResponse.decode(message.encode()).unknown_tagged_fields == fields
+    """
+    if not cls.FLEXIBLE:
+        raise ValueError(f"{cls.__module__}.{cls.__qualname__} is not flexible and has no tagged fields")
+    edges = [tag for tag in _EDGES if 0 <= tag <= MAX_TAG and tag not in cls.DECLARED_TAGS]
+    any_tag = st.integers(0, MAX_TAG).filter(lambda tag: tag not in cls.DECLARED_TAGS)
+    return st.dictionaries(st.sampled_from(edges) | any_tag, _blobs(long=True), max_size=3)
+
+
+def damaged(data: bytes) -> SearchStrategy[bytes]:
+    """The bytes with one to three faults, never unharmed: cut short, bits flipped, bytes added, removed or overwritten.
+
+    What comes out may be a valid message all the same.
+
+    Example:
+        @given(damaged(MetadataResponse().encode()))
+        def test_faults_are_found(data):
+            try:
+                MetadataResponse.decode(data)
+            except kipwire.DecodeError as error:
+                assert 0 <= error.offset <= len(data)
+    """
+    return _damaged(data)
+
+
+@st.composite
+def _damaged(draw: DrawFn, data: bytes) -> bytes:
+    result = data
+    for _ in range(draw(st.integers(1, 3))):
+        kind = draw(st.sampled_from(("cut", "overwrite", "flip", "insert", "remove", "repeat")))
+        start = draw(st.integers(0, max(len(result) - 1, 0)))
+        end = min(start + draw(st.integers(1, 4)), len(result))
+        before, hit, after = result[:start], result[start:end], result[end:]
+        if kind == "cut":
+            result = before
+        elif kind == "overwrite":
+            faulty = draw(st.sampled_from(_FAULTY_BYTES))
+            result = before + faulty + result[start + len(faulty) :]
+        elif kind == "flip":
+            bit = 1 << draw(st.integers(0, 7))
+            result = before + bytes(byte ^ bit for byte in hit[:1]) + hit[1:] + after
+        elif kind == "insert":
+            result = before + draw(st.sampled_from(_FAULTY_BYTES) | st.binary(min_size=1, max_size=4)) + hit + after
+        elif kind == "remove":
+            result = before + after
+        else:
+            result = before + hit + hit + after
+    return result if result != data else data + b"\0"
+
+
+def same_message(a: Struct, b: Struct) -> bool:
+    """Whether two messages (or structs) are equal; other than with `==`, a NaN equals a NaN of the same bits.
+
+    Example:
+        assert same_message(MetadataResponse.decode(message.encode()), message)
+    """
+    if type(a) is not type(b):
+        return False
+    if a.FLEXIBLE and (a._unknown_tagged_fields or {}) != (b._unknown_tagged_fields or {}):
+        return False
+    return all(_same_value(getattr(a, field.name), getattr(b, field.name)) for field in a.FIELDS)
+
+
+def _same_value(a: object, b: object) -> bool:
+    if isinstance(a, Struct) and isinstance(b, Struct):
+        return same_message(a, b)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same_value, a, b))
+    if isinstance(a, float) and isinstance(b, float) and a != b:
+        return struct.pack(">d", a) == struct.pack(">d", b)
+    return a == b
+
+
+def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
+    """Values of a field that is no array, or elements of one that is."""
+    kind = field.element
+    if field.struct is not None:
+        return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
+    if kind in INTEGER_BITS:
+        return _integers(*integer_range(kind, field.encoding))
+    if kind in ("bytes", "records"):
+        return _blobs(long=long)
+    return _texts(long) if kind == "string" else _OTHERS[kind]
+
+
+def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
+    short = st.lists(_elements(field, long), max_size=3)
+    if not long:
+        return short
+    # Made of few elements over and over, as the elements matter less than their number.
+    few = st.lists(_elements(field, long=False), min_size=1, max_size=2)
+    return _mostly(short, st.builds(_repeated, few, st.sampled_from(_LONG_COUNTS)), one_in=24)
+
+
+def _repeated(few: Sequence[Any], count: int) -> list[Any]:
+    if isinstance(few[0], Struct):
+        return [copy.deepcopy(element) for element in islice(cycle(few), count)]
+    return list(islice(cycle(few), count))
+
+
+@lru_cache
+def _integers(lowest: int, highest: int) -> SearchStrategy[int]:
+    edges = [edge for edge in _EDGES if lowest <= edge <= highest]
+    return st.sampled_from(edges) | st.integers(lowest, highest)
+
+
+@lru_cache
+def _texts(long: bool) -> SearchStrategy[str]:
+    short = st.sampled_from(_TEXTS) | st.text(st.characters(codec="utf-8"), max_size=6)
+    return (
+        _mostly(
+            short, st.sampled_from([("é" * size)[: size // 2] + "a" * (size % 2) for size in _LONG_SIZES]), one_in=24
+        )
+        if long
+        else short
+    )
+
+
+@lru_cache
+def _blobs(*, long: bool) -> SearchStrategy[bytes]:
+    short = st.binary(max_size=6)
+    return _mostly(short, st.sampled_from([b"\xff" * size for size in _LONG_SIZES]), one_in=24) if long else short
+
+
+@st.composite
+def _mostly(draw: DrawFn, usual: SearchStrategy[T], rare: SearchStrategy[T], one_in: int) -> T:
+    return draw(rare if draw(st.integers(1, one_in)) == one_in else usual)
+
+
+_OTHERS: dict[str, SearchStrategy[Any]] = {
+    "bool": st.booleans(),
+    "float64": st.sampled_from(_FLOATS + _NANS) | st.floats(),
+    "uuid": st.sampled_from(_UUIDS) | st.builds(lambda raw: uuid.UUID(bytes=raw), st.binary(min_size=16, max_size=16)),
+}
