@@ -168,9 +168,9 @@ def test_tagged_fields_count_only_where_they_are_written() -> None:
 
 def test_counting_makes_no_struct_that_nobody_asked_for() -> None:
     partition = PartitionData()
-    before = partition._current_leader
+    before = partition._lazy_current_leader
     count(FetchResponse(responses=[FetchableTopicResponse(partitions=[partition])]))
-    assert partition._current_leader is before
+    assert partition._lazy_current_leader is before
 
 
 def test_many_values_are_settled_in_between_without_losing_any() -> None:

@@ -428,30 +428,16 @@ def test_empty_differs_from_a_default_of_null(forms: Forms) -> None:
         assert cls(**{name: type(getattr(cls(), name))()}).encode() == b"\0"
 
 
+LONE = "e807 08 0000000000000004 | e907 11 02" + "00" * 15 + "05"
+
+
 @pytest.mark.parametrize(
     ("version", "data"),
     [
         (0, "00000001 | 0001 78 | 01 00000002 | 00000000 | 01"),
-        (
-            1,
-            "00000001 | 02 78 | 01 00000002 00 | 02 03 00 | 01 | 02 | e807 08 0000000000000004 | e907 11"
-            + " 02"
-            + "00" * 15
-            + "05",
-        ),
-        (
-            2,
-            "00000001 | 02 03 00 | 01 | 04 | 03 02 02 78 | 05 06 01 00000002 00 | e807 08 0000000000000004 | e907 11 02"
-            + "00" * 15
-            + "05",
-        ),
-        (
-            3,
-            "00000001 | 01 | 06 | 03 02 02 78 | 04 03 02 03 00 | 05 06 01 00000002 00 | e807 08 0000000000000004 | e907 11 02"
-            + "00" * 15
-            + "05"
-            + "| ea07 02 02 ff",
-        ),
+        (1, f"00000001 | 02 78 | 01 00000002 00 | 02 03 00 | 01 | 02 | {LONE}"),
+        (2, f"00000001 | 02 03 00 | 01 | 04 | 03 02 02 78 | 05 06 01 00000002 00 | {LONE}"),
+        (3, f"00000001 | 01 | 06 | 03 02 02 78 | 04 03 02 03 00 | 05 06 01 00000002 00 | {LONE} | ea07 02 02 ff"),
     ],
 )
 def test_fields_move_from_positional_to_tagged(forms: Forms, version: int, data: str) -> None:
@@ -644,6 +630,8 @@ def test_refused(forms: Forms, name: str, version: int, data: str, path: str, of
     property_checks.check_decode_error(caught.value, forms(name, version), raw(data))
 
 
+RATIOS, NO_SEQUENCES = "04 7ff8000000000001 8000000000000000 ffffffffffffffff", "00000000" * 5
+
 ACCEPTED = [
     ("compact text of 32767 bytes", "Worked", 1, f"00 808002 {HALF_TEXT} 01 ff 01 00", None),
     ("1000 elements of no bytes", "Worked", 0, "00 0000 00000000 ff 000003e8", None),
@@ -654,8 +642,8 @@ ACCEPTED = [
     ("null spelt out where it is the default", "WorkedTags", 0, "01 | 01 01 00", "00"),
     ("defaults spelt out beside others", "MovedTags", 3, "00000000 01 | 02 | 03 02 02 6d | 04 01 01", "00000000 01 00"),
     ("bits of a NaN", "WorkedTags", 0, "01 | 00 08 fff8000000abcdef", None),
-    ("bits of NaNs and of minus zero", "Sequences", 1, "01 01 01 01 04 7ff8000000000001 8000000000000000 ffffffffffffffff 01 00", None),
-    ("duplicate keys", "Sequences", 0, "00000000 00000000 00000000 00000000 00000000 00000002 0007 00000001 0007 00000002", None),
+    ("bits of NaNs and of minus zero", "Sequences", 1, f"01 01 01 01 {RATIOS} 01 00", None),
+    ("duplicate keys", "Sequences", 0, f"{NO_SEQUENCES} 00000002 0007 00000001 0007 00000002", None),
 ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def _float_to_json(value: float) -> float | str:
 
 
 def _bytes_to_json(value: bytes) -> str:
-    return base64.b64encode(value).decode()
+    return base64.b64encode(bytes(value)).decode()
 
 
 def _uuid_to_json(value: uuid.UUID) -> str:

@@ -28,6 +28,9 @@ else:
     new = object.__new__
     """An instance without a call of `__init__`; the reader sets every slot itself."""
 
+encode_text = str.encode
+"""UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
+
 MAX_STRING = 32767
 """Bytes that a string may have, in classic and in compact form alike."""
 MAX_LENGTH = 2**31 - 2

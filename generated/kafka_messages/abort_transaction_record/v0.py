@@ -4,7 +4,15 @@
 from __future__ import annotations
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +101,7 @@ class AbortTransactionRecord(kipwire.Message):
                 reason = b""
                 size = 0
             else:
-                reason = self.reason.encode()
+                reason = encode_text(self.reason)
                 size = len(reason) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(reason)

@@ -8,7 +8,15 @@ import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,19 +198,19 @@ class AccessControlEntryRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resource_name = self.resource_name.encode()
+        resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
         add(pack_16sb(self.id.bytes, self.resource_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(resource_name)
 
-        principal = self.principal.encode()
+        principal = encode_text(self.principal)
         size = len(principal) + 1
         add(pack_b(self.pattern_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal)
 
-        host = self.host.encode()
+        host = encode_text(self.host)
         size = len(host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)

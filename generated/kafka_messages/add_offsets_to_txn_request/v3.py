@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,12 +133,12 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactional_id = self.transactional_id.encode()
+        transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(pack_qh(self.producer_id, self.producer_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -201,7 +201,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        v3_and_below_transactional_id = self.v3_and_below_transactional_id.encode()
+        v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id)
         add(pack_h(size))
         add(v3_and_below_transactional_id)

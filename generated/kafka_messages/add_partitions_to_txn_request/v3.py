@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -110,7 +111,7 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -244,7 +245,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        v3_and_below_transactional_id = self.v3_and_below_transactional_id.encode()
+        v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(v3_and_below_transactional_id)

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -112,7 +113,7 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -254,7 +255,7 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnTransaction):
                 raise kipwire.Malformed
-            transactional_id = item.transactional_id.encode()
+            transactional_id = encode_text(item.transactional_id)
             size = len(transactional_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transactional_id)

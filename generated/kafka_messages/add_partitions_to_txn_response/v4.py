@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -179,7 +180,7 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnTopicResult):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -282,7 +283,7 @@ class AddPartitionsToTxnResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnResult):
                 raise kipwire.Malformed
-            transactional_id = item.transactional_id.encode()
+            transactional_id = encode_text(item.transactional_id)
             size = len(transactional_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transactional_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class EntityData(kipwire.Struct):
         for item in items:
             if not isinstance(item, EntityData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type)
             add(pack_h(size))
             add(entity_type)
@@ -99,7 +99,7 @@ class EntityData(kipwire.Struct):
                 entity_name = b""
                 size = -1
             else:
-                entity_name = item.entity_name.encode()
+                entity_name = encode_text(item.entity_name)
                 size = len(entity_name)
             add(pack_h(size))
             add(entity_name)
@@ -171,7 +171,7 @@ class OpData(kipwire.Struct):
         for item in items:
             if not isinstance(item, OpData):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key)
             add(pack_h(size))
             add(key)

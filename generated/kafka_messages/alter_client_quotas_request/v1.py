@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -111,7 +112,7 @@ class EntityData(kipwire.Struct):
         for item in items:
             if not isinstance(item, EntityData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_type)
@@ -120,7 +121,7 @@ class EntityData(kipwire.Struct):
                 entity_name = b""
                 size = 0
             else:
-                entity_name = item.entity_name.encode()
+                entity_name = encode_text(item.entity_name)
                 size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
@@ -207,7 +208,7 @@ class OpData(kipwire.Struct):
         for item in items:
             if not isinstance(item, OpData):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -109,7 +110,7 @@ class EntityData(kipwire.Struct):
         for item in items:
             if not isinstance(item, EntityData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_type)
@@ -118,7 +119,7 @@ class EntityData(kipwire.Struct):
                 entity_name = b""
                 size = 0
             else:
-                entity_name = item.entity_name.encode()
+                entity_name = encode_text(item.entity_name)
                 size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
@@ -220,7 +221,7 @@ class EntryData(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

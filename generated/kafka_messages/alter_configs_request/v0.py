@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class AlterableConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterableConfig):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -94,7 +94,7 @@ class AlterableConfig(kipwire.Struct):
                 value = b""
                 size = -1
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value)
             add(pack_h(size))
             add(value)
@@ -185,7 +185,7 @@ class AlterConfigsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterConfigsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name)
             add(pack_bh(item.resource_type, size))
             add(resource_name)

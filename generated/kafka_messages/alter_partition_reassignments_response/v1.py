@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -107,7 +108,7 @@ class ReassignablePartitionResponse(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition_index, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -193,7 +194,7 @@ class ReassignableTopicResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReassignableTopicResponse):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -346,7 +347,7 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_iBh(self.throttle_time_ms, BOOL_BYTE[self.allow_replication_factor_change], self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterReplicaLogDirTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -168,7 +168,7 @@ class AlterReplicaLogDir(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterReplicaLogDir):
                 raise kipwire.Malformed
-            path = item.path.encode()
+            path = encode_text(item.path)
             size = len(path)
             add(pack_h(size))
             add(path)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterReplicaLogDirTopicResult):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name)
             add(pack_h(size))
             add(topic_name)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -177,7 +178,7 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterShareGroupOffsetsRequestTopic):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -279,7 +280,7 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)

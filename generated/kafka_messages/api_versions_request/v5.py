@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,12 +158,12 @@ class ApiVersionsRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        client_software_name = self.client_software_name.encode()
+        client_software_name = encode_text(self.client_software_name)
         size = len(client_software_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_name)
 
-        client_software_version = self.client_software_version.encode()
+        client_software_version = encode_text(self.client_software_version)
         size = len(client_software_version) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_version)
@@ -164,7 +172,7 @@ class ApiVersionsRequest(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -190,7 +191,7 @@ class SupportedFeatureKey(kipwire.Struct):
         for item in items:
             if not isinstance(item, SupportedFeatureKey):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -279,7 +280,7 @@ class FinalizedFeatureKey(kipwire.Struct):
         for item in items:
             if not isinstance(item, FinalizedFeatureKey):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -517,7 +518,7 @@ class ApiVersionsResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.supported_features):
+        if self.supported_features != [] and self.supported_features != ():
             parts = []
             add = parts.append
             supported_features = self.supported_features
@@ -533,7 +534,7 @@ class ApiVersionsResponse(kipwire.Message):
             add = parts.append
             add(pack_q(self.finalized_features_epoch))
             fields.append((1, b"".join(parts)))
-        if len(self.finalized_features):
+        if self.finalized_features != [] and self.finalized_features != ():
             parts = []
             add = parts.append
             finalized_features = self.finalized_features

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ class TopicData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicData):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name)
             add(pack_h(size))
             add(topic_name)
@@ -233,7 +233,7 @@ class BeginQuorumEpochRequest(kipwire.Message):
             cluster_id = b""
             size = -1
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
         add(pack_h(size))
         add(cluster_id)

@@ -228,7 +228,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.offline_log_dirs):
+        if self.offline_log_dirs != [] and self.offline_log_dirs != ():
             parts = []
             add = parts.append
             offline_log_dirs = self.offline_log_dirs

@@ -173,7 +173,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
-        if len(self.log_dirs):
+        if self.log_dirs != [] and self.log_dirs != ():
             parts = []
             add = parts.append
             log_dirs = self.log_dirs

@@ -13,6 +13,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -130,12 +131,12 @@ class Listener(kipwire.Struct):
         for item in items:
             if not isinstance(item, Listener):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -225,7 +226,7 @@ class Feature(kipwire.Struct):
         for item in items:
             if not isinstance(item, Feature):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -453,7 +454,7 @@ class BrokerRegistrationRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        cluster_id = self.cluster_id.encode()
+        cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(pack_i(self.broker_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -480,7 +481,7 @@ class BrokerRegistrationRequest(kipwire.Message):
             rack = b""
             size = 0
         else:
-            rack = self.rack.encode()
+            rack = encode_text(self.rack)
             size = len(rack) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack)

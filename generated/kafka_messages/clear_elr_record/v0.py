@@ -4,7 +4,15 @@
 from __future__ import annotations
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +78,7 @@ class ClearElrRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topic_name = self.topic_name.encode()
+        topic_name = encode_text(self.topic_name)
         size = len(topic_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(topic_name)

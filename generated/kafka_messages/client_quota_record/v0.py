@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -112,7 +113,7 @@ class EntityData(kipwire.Struct):
         for item in items:
             if not isinstance(item, EntityData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_type)
@@ -121,7 +122,7 @@ class EntityData(kipwire.Struct):
                 entity_name = b""
                 size = 0
             else:
-                entity_name = item.entity_name.encode()
+                entity_name = encode_text(item.entity_name)
                 size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
@@ -245,7 +246,7 @@ class ClientQuotaRecord(kipwire.Message):
         if entity:
             EntityData._write_many(entity, add)
 
-        key = self.key.encode()
+        key = encode_text(self.key)
         size = len(key) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(key)

@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,13 +129,13 @@ class ConfigRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resource_name = self.resource_name.encode()
+        resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
         add(pack_b(self.resource_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(resource_name)
 
-        name = self.name.encode()
+        name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
@@ -136,7 +144,7 @@ class ConfigRecord(kipwire.Message):
             value = b""
             size = 0
         else:
-            value = self.value.encode()
+            value = encode_text(self.value)
             size = len(value) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(value)

@@ -150,7 +150,7 @@ class TopicPartitions(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.assignment_epochs is None or len(self.assignment_epochs):
+        if self.assignment_epochs != [] and self.assignment_epochs != ():
             parts = []
             add = parts.append
             assignment_epochs = self.assignment_epochs

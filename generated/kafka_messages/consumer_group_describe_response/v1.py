@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -125,7 +126,7 @@ class TopicPartitions(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicPartitions):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(pack_16s(item.topic_id.bytes))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -488,7 +489,7 @@ class Member(kipwire.Struct):
         for item in items:
             if not isinstance(item, Member):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -497,7 +498,7 @@ class Member(kipwire.Struct):
                 instance_id = b""
                 size = 0
             else:
-                instance_id = item.instance_id.encode()
+                instance_id = encode_text(item.instance_id)
                 size = len(instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(instance_id)
@@ -506,18 +507,18 @@ class Member(kipwire.Struct):
                 rack_id = b""
                 size = 0
             else:
-                rack_id = item.rack_id.encode()
+                rack_id = encode_text(item.rack_id)
                 size = len(rack_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id) + 1
             add(pack_i(item.member_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_host)
@@ -529,7 +530,7 @@ class Member(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if subscribed_topic_names:
                 for element in subscribed_topic_names:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -538,7 +539,7 @@ class Member(kipwire.Struct):
                 subscribed_topic_regex = b""
                 size = 0
             else:
-                subscribed_topic_regex = item.subscribed_topic_regex.encode()
+                subscribed_topic_regex = encode_text(item.subscribed_topic_regex)
                 size = len(subscribed_topic_regex) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subscribed_topic_regex)
@@ -773,23 +774,23 @@ class DescribedGroup(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
 
-            group_state = item.group_state.encode()
+            group_state = encode_text(item.group_state)
             size = len(group_state) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_state)
 
-            assignor_name = item.assignor_name.encode()
+            assignor_name = encode_text(item.assignor_name)
             size = len(assignor_name) + 1
             add(pack_ii(item.group_epoch, item.assignment_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -383,12 +384,12 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
@@ -397,7 +398,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             instance_id = b""
             size = 0
         else:
-            instance_id = self.instance_id.encode()
+            instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
         add(pack_i(self.member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -407,7 +408,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
@@ -423,7 +424,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
             for element in subscribed_topic_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -432,7 +433,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             server_assignor = b""
             size = 0
         else:
-            server_assignor = self.server_assignor.encode()
+            server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(server_assignor)

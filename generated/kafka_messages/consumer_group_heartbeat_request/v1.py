@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -411,12 +412,12 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
@@ -425,7 +426,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             instance_id = b""
             size = 0
         else:
-            instance_id = self.instance_id.encode()
+            instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
         add(pack_i(self.member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -435,7 +436,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
@@ -451,7 +452,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
             for element in subscribed_topic_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -460,7 +461,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             subscribed_topic_regex = b""
             size = 0
         else:
-            subscribed_topic_regex = self.subscribed_topic_regex.encode()
+            subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(subscribed_topic_regex)
@@ -469,7 +470,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             server_assignor = b""
             size = 0
         else:
-            server_assignor = self.server_assignor.encode()
+            server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(server_assignor)

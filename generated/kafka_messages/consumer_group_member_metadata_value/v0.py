@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -111,7 +112,7 @@ class ClassicProtocol(kipwire.Struct):
         for item in items:
             if not isinstance(item, ClassicProtocol):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -478,7 +479,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             instance_id = b""
             size = 0
         else:
-            instance_id = self.instance_id.encode()
+            instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(instance_id)
@@ -487,17 +488,17 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
 
-        client_id = self.client_id.encode()
+        client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
 
-        client_host = self.client_host.encode()
+        client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
@@ -509,7 +510,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
             for element in subscribed_topic_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -518,7 +519,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             subscribed_topic_regex = b""
             size = 0
         else:
-            subscribed_topic_regex = self.subscribed_topic_regex.encode()
+            subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(subscribed_topic_regex)
@@ -527,7 +528,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             server_assignor = b""
             size = 0
         else:
-            server_assignor = self.server_assignor.encode()
+            server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
         add(pack_i(self.rebalance_timeout_ms))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -110,7 +111,7 @@ class PartitionMetadata(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if racks:
                 for element in racks:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -210,7 +211,7 @@ class TopicMetadata(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicMetadata):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(pack_16s(item.topic_id.bytes))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

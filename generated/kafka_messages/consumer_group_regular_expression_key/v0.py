@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,12 +76,12 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
 
-        regular_expression = self.regular_expression.encode()
+        regular_expression = encode_text(self.regular_expression)
         size = len(regular_expression)
         add(pack_h(size))
         add(regular_expression)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -120,7 +121,7 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if topics:
             for element in topics:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

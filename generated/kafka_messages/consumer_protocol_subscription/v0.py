@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class ConsumerProtocolSubscription(kipwire.Message):
         add(pack_i(size))
         if topics:
             for element in topics:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TopicPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicPartition):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)
@@ -250,7 +250,7 @@ class ConsumerProtocolSubscription(kipwire.Message):
         add(pack_i(size))
         if topics:
             for element in topics:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 add(pack_h(len(encoded)))
                 add(encoded)
 
@@ -277,7 +277,7 @@ class ConsumerProtocolSubscription(kipwire.Message):
             rack_id = b""
             size = -1
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id)
         add(pack_ih(self.generation_id, size))
         add(rack_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -199,19 +200,19 @@ class AclCreation(kipwire.Struct):
         for item in items:
             if not isinstance(item, AclCreation):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(resource_name)
 
-            principal = item.principal.encode()
+            principal = encode_text(item.principal)
             size = len(principal) + 1
             add(pack_b(item.resource_pattern_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)

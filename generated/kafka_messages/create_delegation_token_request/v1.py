@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ class CreatableRenewers(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableRenewers):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type)
             add(pack_h(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name)
             add(pack_h(size))
             add(principal_name)

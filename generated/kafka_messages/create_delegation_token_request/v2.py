@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -105,12 +106,12 @@ class CreatableRenewers(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableRenewers):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, new
+from kipwire.wire import as_bytes, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -191,17 +191,17 @@ class CreateDelegationTokenResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        principal_type = self.principal_type.encode()
+        principal_type = encode_text(self.principal_type)
         size = len(principal_type)
         add(pack_hh(self.error_code, size))
         add(principal_type)
 
-        principal_name = self.principal_name.encode()
+        principal_name = encode_text(self.principal_name)
         size = len(principal_name)
         add(pack_h(size))
         add(principal_name)
 
-        token_id = self.token_id.encode()
+        token_id = encode_text(self.token_id)
         size = len(token_id)
         add(pack_qqqh(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size))
         add(token_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -225,18 +226,18 @@ class CreateDelegationTokenResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        principal_type = self.principal_type.encode()
+        principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
         add(pack_h(self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal_type)
 
-        principal_name = self.principal_name.encode()
+        principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal_name)
 
-        token_id = self.token_id.encode()
+        token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(pack_qqq(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

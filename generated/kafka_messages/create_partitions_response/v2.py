@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -106,7 +107,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatePartitionsTopicResult):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -115,7 +116,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

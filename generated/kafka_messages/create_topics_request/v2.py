@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class CreatableTopicConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopicConfig):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -160,7 +160,7 @@ class CreatableTopicConfig(kipwire.Struct):
                 value = b""
                 size = -1
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value)
             add(pack_h(size))
             add(value)
@@ -279,7 +279,7 @@ class CreatableTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)

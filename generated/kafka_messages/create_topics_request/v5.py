@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -199,7 +200,7 @@ class CreatableTopicConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopicConfig):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -208,7 +209,7 @@ class CreatableTopicConfig(kipwire.Struct):
                 value = b""
                 size = 0
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -357,7 +358,7 @@ class CreatableTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

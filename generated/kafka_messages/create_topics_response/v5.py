@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -146,7 +147,7 @@ class CreatableTopicConfigs(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopicConfigs):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -155,7 +156,7 @@ class CreatableTopicConfigs(kipwire.Struct):
                 value = b""
                 size = 0
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -339,7 +340,7 @@ class CreatableTopicResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, CreatableTopicResult):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -348,7 +349,7 @@ class CreatableTopicResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -10,6 +10,7 @@ from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
+    encode_text,
     new,
     read_string_size,
     read_tag_section,
@@ -108,12 +109,12 @@ class DefaultPrincipalData(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        type_ = self.type.encode()
+        type_ = encode_text(self.type)
         size = len(type_) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(type_)
 
-        name = self.name.encode()
+        name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)

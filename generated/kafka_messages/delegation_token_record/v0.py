@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -208,12 +209,12 @@ class DelegationTokenRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        owner = self.owner.encode()
+        owner = encode_text(self.owner)
         size = len(owner) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(owner)
 
-        requester = self.requester.encode()
+        requester = encode_text(self.requester)
         size = len(requester) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(requester)
@@ -225,12 +226,12 @@ class DelegationTokenRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if renewers:
             for element in renewers:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
 
-        token_id = self.token_id.encode()
+        token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(pack_qqq(self.issue_timestamp, self.max_timestamp, self.expiration_timestamp))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

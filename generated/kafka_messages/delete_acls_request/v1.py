@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 resource_name_filter = b""
                 size = -1
             else:
-                resource_name_filter = item.resource_name_filter.encode()
+                resource_name_filter = encode_text(item.resource_name_filter)
                 size = len(resource_name_filter)
             add(pack_bh(item.resource_type_filter, size))
             add(resource_name_filter)
@@ -195,7 +195,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 principal_filter = b""
                 size = -1
             else:
-                principal_filter = item.principal_filter.encode()
+                principal_filter = encode_text(item.principal_filter)
                 size = len(principal_filter)
             add(pack_bh(item.pattern_type_filter, size))
             add(principal_filter)
@@ -204,7 +204,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 host_filter = b""
                 size = -1
             else:
-                host_filter = item.host_filter.encode()
+                host_filter = encode_text(item.host_filter)
                 size = len(host_filter)
             add(pack_h(size))
             add(host_filter)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -200,7 +201,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 resource_name_filter = b""
                 size = 0
             else:
-                resource_name_filter = item.resource_name_filter.encode()
+                resource_name_filter = encode_text(item.resource_name_filter)
                 size = len(resource_name_filter) + 1
             add(pack_b(item.resource_type_filter))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -210,7 +211,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 principal_filter = b""
                 size = 0
             else:
-                principal_filter = item.principal_filter.encode()
+                principal_filter = encode_text(item.principal_filter)
                 size = len(principal_filter) + 1
             add(pack_b(item.pattern_type_filter))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -220,7 +221,7 @@ class DeleteAclsFilter(kipwire.Struct):
                 host_filter = b""
                 size = 0
             else:
-                host_filter = item.host_filter.encode()
+                host_filter = encode_text(item.host_filter)
                 size = len(host_filter) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host_filter)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -230,25 +231,25 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(resource_name)
 
-            principal = item.principal.encode()
+            principal = encode_text(item.principal)
             size = len(principal) + 1
             add(pack_b(item.pattern_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -356,7 +357,7 @@ class DeleteAclsFilterResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

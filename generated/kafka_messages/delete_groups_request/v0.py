@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ class DeleteGroupsRequest(kipwire.Message):
         add(pack_i(size))
         if groups_names:
             for element in groups_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 add(pack_h(len(encoded)))
                 add(encoded)

@@ -7,6 +7,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -99,7 +100,7 @@ class DeleteGroupsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if groups_names:
             for element in groups_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

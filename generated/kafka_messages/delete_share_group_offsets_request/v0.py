@@ -7,6 +7,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -82,7 +83,7 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DeleteShareGroupOffsetsRequestTopic):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -177,7 +178,7 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)

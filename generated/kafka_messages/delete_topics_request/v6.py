@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -104,7 +105,7 @@ class DeleteTopicState(kipwire.Struct):
                 name = b""
                 size = 0
             else:
-                name = item.name.encode()
+                name = encode_text(item.name)
                 size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

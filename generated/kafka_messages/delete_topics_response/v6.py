@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -144,7 +145,7 @@ class DeletableTopicResult(kipwire.Struct):
                 name = b""
                 size = 0
             else:
-                name = item.name.encode()
+                name = encode_text(item.name)
                 size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -153,7 +154,7 @@ class DeletableTopicResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_16sh(item.topic_id.bytes, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

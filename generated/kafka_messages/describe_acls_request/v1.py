@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class DescribeAclsRequest(kipwire.Message):
             resource_name_filter = b""
             size = -1
         else:
-            resource_name_filter = self.resource_name_filter.encode()
+            resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter)
         add(pack_bh(self.resource_type_filter, size))
         add(resource_name_filter)
@@ -198,7 +198,7 @@ class DescribeAclsRequest(kipwire.Message):
             principal_filter = b""
             size = -1
         else:
-            principal_filter = self.principal_filter.encode()
+            principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter)
         add(pack_bh(self.pattern_type_filter, size))
         add(principal_filter)
@@ -207,7 +207,7 @@ class DescribeAclsRequest(kipwire.Message):
             host_filter = b""
             size = -1
         else:
-            host_filter = self.host_filter.encode()
+            host_filter = encode_text(self.host_filter)
             size = len(host_filter)
         add(pack_h(size))
         add(host_filter)

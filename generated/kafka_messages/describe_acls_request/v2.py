@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,7 +203,7 @@ class DescribeAclsRequest(kipwire.Message):
             resource_name_filter = b""
             size = 0
         else:
-            resource_name_filter = self.resource_name_filter.encode()
+            resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter) + 1
         add(pack_b(self.resource_type_filter))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -205,7 +213,7 @@ class DescribeAclsRequest(kipwire.Message):
             principal_filter = b""
             size = 0
         else:
-            principal_filter = self.principal_filter.encode()
+            principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter) + 1
         add(pack_b(self.pattern_type_filter))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -215,7 +223,7 @@ class DescribeAclsRequest(kipwire.Message):
             host_filter = b""
             size = 0
         else:
-            host_filter = self.host_filter.encode()
+            host_filter = encode_text(self.host_filter)
             size = len(host_filter) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host_filter)

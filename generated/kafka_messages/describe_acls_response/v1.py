@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ class AclDescription(kipwire.Struct):
         for item in items:
             if not isinstance(item, AclDescription):
                 raise kipwire.Malformed
-            principal = item.principal.encode()
+            principal = encode_text(item.principal)
             size = len(principal)
             add(pack_h(size))
             add(principal)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host)
             add(pack_h(size))
             add(host)
@@ -216,7 +216,7 @@ class DescribeAclsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeAclsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name)
             add(pack_bh(item.resource_type, size))
             add(resource_name)
@@ -325,7 +325,7 @@ class DescribeAclsResponse(kipwire.Message):
             error_message = b""
             size = -1
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message)
         add(pack_ihh(self.throttle_time_ms, self.error_code, size))
         add(error_message)

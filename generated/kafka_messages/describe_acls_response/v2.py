@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -129,12 +130,12 @@ class AclDescription(kipwire.Struct):
         for item in items:
             if not isinstance(item, AclDescription):
                 raise kipwire.Malformed
-            principal = item.principal.encode()
+            principal = encode_text(item.principal)
             size = len(principal) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -256,7 +257,7 @@ class DescribeAclsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeAclsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -386,7 +387,7 @@ class DescribeAclsResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

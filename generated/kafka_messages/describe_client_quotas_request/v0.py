@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class ComponentData(kipwire.Struct):
         for item in items:
             if not isinstance(item, ComponentData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type)
             add(pack_h(size))
             add(entity_type)
@@ -111,7 +111,7 @@ class ComponentData(kipwire.Struct):
                 match = b""
                 size = -1
             else:
-                match = item.match.encode()
+                match = encode_text(item.match)
                 size = len(match)
             add(pack_bh(item.match_type, size))
             add(match)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -123,7 +124,7 @@ class ComponentData(kipwire.Struct):
         for item in items:
             if not isinstance(item, ComponentData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_type)
@@ -132,7 +133,7 @@ class ComponentData(kipwire.Struct):
                 match = b""
                 size = 0
             else:
-                match = item.match.encode()
+                match = encode_text(item.match)
                 size = len(match) + 1
             add(pack_b(item.match_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class EntityData(kipwire.Struct):
         for item in items:
             if not isinstance(item, EntityData):
                 raise kipwire.Malformed
-            entity_type = item.entity_type.encode()
+            entity_type = encode_text(item.entity_type)
             size = len(entity_type)
             add(pack_h(size))
             add(entity_type)
@@ -96,7 +96,7 @@ class EntityData(kipwire.Struct):
                 entity_name = b""
                 size = -1
             else:
-                entity_name = item.entity_name.encode()
+                entity_name = encode_text(item.entity_name)
                 size = len(entity_name)
             add(pack_h(size))
             add(entity_name)
@@ -161,7 +161,7 @@ class ValueData(kipwire.Struct):
         for item in items:
             if not isinstance(item, ValueData):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key)
             add(pack_h(size))
             add(key)
@@ -351,7 +351,7 @@ class DescribeClientQuotasResponse(kipwire.Message):
             error_message = b""
             size = -1
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message)
         add(pack_ihh(self.throttle_time_ms, self.error_code, size))
         add(error_message)

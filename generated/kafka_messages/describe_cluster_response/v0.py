@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -122,7 +123,7 @@ class DescribeClusterBroker(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeClusterBroker):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.broker_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -132,7 +133,7 @@ class DescribeClusterBroker(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -304,13 +305,13 @@ class DescribeClusterResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(error_message)
 
-        cluster_id = self.cluster_id.encode()
+        cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

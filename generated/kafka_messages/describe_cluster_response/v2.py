@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -144,7 +145,7 @@ class DescribeClusterBroker(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeClusterBroker):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.broker_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -154,7 +155,7 @@ class DescribeClusterBroker(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -339,13 +340,13 @@ class DescribeClusterResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(error_message)
 
-        cluster_id = self.cluster_id.encode()
+        cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(pack_b(self.endpoint_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class DescribeConfigsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name)
             add(pack_bh(item.resource_type, size))
             add(resource_name)
@@ -130,7 +130,7 @@ class DescribeConfigsResource(kipwire.Struct):
             add(pack_i(size))
             if configuration_keys:
                 for element in configuration_keys:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     add(pack_h(len(encoded)))
                     add(encoded)
 

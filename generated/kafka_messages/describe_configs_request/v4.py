@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -138,7 +139,7 @@ class DescribeConfigsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -154,7 +155,7 @@ class DescribeConfigsResource(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if configuration_keys:
                 for element in configuration_keys:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsSynonym):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -131,7 +131,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
                 value = b""
                 size = -1
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value)
             add(pack_h(size))
             add(value)
@@ -268,7 +268,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsResourceResult):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -277,7 +277,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
                 value = b""
                 size = -1
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value)
             add(pack_h(size))
             add(value)
@@ -402,12 +402,12 @@ class DescribeConfigsResult(kipwire.Struct):
                 error_message = b""
                 size = -1
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message)
             add(pack_hh(item.error_code, size))
             add(error_message)
 
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name)
             add(pack_bh(item.resource_type, size))
             add(resource_name)

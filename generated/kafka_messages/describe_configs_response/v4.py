@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -137,7 +138,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsSynonym):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -146,7 +147,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
                 value = b""
                 size = 0
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -355,7 +356,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeConfigsResourceResult):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -364,7 +365,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
                 value = b""
                 size = 0
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -382,7 +383,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
                 documentation = b""
                 size = 0
             else:
-                documentation = item.documentation.encode()
+                documentation = encode_text(item.documentation)
                 size = len(documentation) + 1
             add(pack_b(item.config_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -526,13 +527,13 @@ class DescribeConfigsResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,12 +83,12 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedDelegationTokenRenewer):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type)
             add(pack_h(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name)
             add(pack_h(size))
             add(principal_name)
@@ -262,17 +262,17 @@ class DescribedDelegationToken(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedDelegationToken):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type)
             add(pack_h(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name)
             add(pack_h(size))
             add(principal_name)
 
-            token_id = item.token_id.encode()
+            token_id = encode_text(item.token_id)
             size = len(token_id)
             add(pack_qqqh(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, size))
             add(token_id)

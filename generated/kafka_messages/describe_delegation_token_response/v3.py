@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -110,12 +111,12 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedDelegationTokenRenewer):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_name)
@@ -376,27 +377,27 @@ class DescribedDelegationToken(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedDelegationToken):
                 raise kipwire.Malformed
-            principal_type = item.principal_type.encode()
+            principal_type = encode_text(item.principal_type)
             size = len(principal_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_type)
 
-            principal_name = item.principal_name.encode()
+            principal_name = encode_text(item.principal_name)
             size = len(principal_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_name)
 
-            token_requester_principal_type = item.token_requester_principal_type.encode()
+            token_requester_principal_type = encode_text(item.token_requester_principal_type)
             size = len(token_requester_principal_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(token_requester_principal_type)
 
-            token_requester_principal_name = item.token_requester_principal_name.encode()
+            token_requester_principal_name = encode_text(item.token_requester_principal_name)
             size = len(token_requester_principal_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(token_requester_principal_name)
 
-            token_id = item.token_id.encode()
+            token_id = encode_text(item.token_id)
             size = len(token_id) + 1
             add(pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

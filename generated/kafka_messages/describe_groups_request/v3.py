@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class DescribeGroupsRequest(kipwire.Message):
         add(pack_i(size))
         if groups:
             for element in groups:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -120,7 +121,7 @@ class DescribeGroupsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if groups:
             for element in groups:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

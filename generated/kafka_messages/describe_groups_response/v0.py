@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,17 +141,17 @@ class DescribedGroupMember(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedGroupMember):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id)
             add(pack_h(size))
             add(member_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id)
             add(pack_h(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host)
             add(pack_h(size))
             add(client_host)
@@ -318,22 +318,22 @@ class DescribedGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id)
             add(pack_hh(item.error_code, size))
             add(group_id)
 
-            group_state = item.group_state.encode()
+            group_state = encode_text(item.group_state)
             size = len(group_state)
             add(pack_h(size))
             add(group_state)
 
-            protocol_type = item.protocol_type.encode()
+            protocol_type = encode_text(item.protocol_type)
             size = len(protocol_type)
             add(pack_h(size))
             add(protocol_type)
 
-            protocol_data = item.protocol_data.encode()
+            protocol_data = encode_text(item.protocol_data)
             size = len(protocol_data)
             add(pack_h(size))
             add(protocol_data)

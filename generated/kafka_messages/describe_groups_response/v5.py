@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -222,7 +223,7 @@ class DescribedGroupMember(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedGroupMember):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -231,17 +232,17 @@ class DescribedGroupMember(kipwire.Struct):
                 group_instance_id = b""
                 size = 0
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_host)
@@ -465,23 +466,23 @@ class DescribedGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribedGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
 
-            group_state = item.group_state.encode()
+            group_state = encode_text(item.group_state)
             size = len(group_state) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_state)
 
-            protocol_type = item.protocol_type.encode()
+            protocol_type = encode_text(item.protocol_type)
             size = len(protocol_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(protocol_type)
 
-            protocol_data = item.protocol_data.encode()
+            protocol_data = encode_text(item.protocol_data)
             size = len(protocol_data) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(protocol_data)

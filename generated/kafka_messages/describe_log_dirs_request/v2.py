@@ -9,6 +9,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -105,7 +106,7 @@ class DescribableLogDirTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribableLogDirTopic):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)

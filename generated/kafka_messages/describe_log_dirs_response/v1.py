@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeLogDirsTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -243,7 +243,7 @@ class DescribeLogDirsResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeLogDirsResult):
                 raise kipwire.Malformed
-            log_dir = item.log_dir.encode()
+            log_dir = encode_text(item.log_dir)
             size = len(log_dir)
             add(pack_hh(item.error_code, size))
             add(log_dir)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -194,7 +195,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeLogDirsTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -303,7 +304,7 @@ class DescribeLogDirsResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeLogDirsResult):
                 raise kipwire.Malformed
-            log_dir = item.log_dir.encode()
+            log_dir = encode_text(item.log_dir)
             size = len(log_dir) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -343,7 +344,7 @@ class PartitionData(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition_index, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -452,7 +453,7 @@ class TopicData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicData):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -540,12 +541,12 @@ class Listener(kipwire.Struct):
         for item in items:
             if not isinstance(item, Listener):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -761,7 +762,7 @@ class DescribeQuorumResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_h(self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -9,6 +9,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -110,7 +111,7 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeShareGroupOffsetsRequestTopic):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -215,7 +216,7 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeShareGroupOffsetsRequestGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)

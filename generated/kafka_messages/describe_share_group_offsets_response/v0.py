@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -143,7 +144,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_iqih(item.partition_index, item.start_offset, item.leader_epoch, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -247,7 +248,7 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeShareGroupOffsetsResponseTopic):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -384,7 +385,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeShareGroupOffsetsResponseGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
@@ -401,7 +402,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

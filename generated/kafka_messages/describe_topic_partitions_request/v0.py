@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -85,7 +86,7 @@ class TopicRequest(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicRequest):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -163,7 +164,7 @@ class Cursor(kipwire.Struct):
         for item in items:
             if not isinstance(item, Cursor):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)

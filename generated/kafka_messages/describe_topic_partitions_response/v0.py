@@ -15,6 +15,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -463,7 +464,7 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
                 name = b""
                 size = 0
             else:
-                name = item.name.encode()
+                name = encode_text(item.name)
                 size = len(name) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -553,7 +554,7 @@ class Cursor(kipwire.Struct):
         for item in items:
             if not isinstance(item, Cursor):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -114,7 +115,7 @@ class TopicData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicData):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)
@@ -311,13 +312,13 @@ class TransactionState(kipwire.Struct):
         for item in items:
             if not isinstance(item, TransactionState):
                 raise kipwire.Malformed
-            transactional_id = item.transactional_id.encode()
+            transactional_id = encode_text(item.transactional_id)
             size = len(transactional_id) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transactional_id)
 
-            transaction_state = item.transaction_state.encode()
+            transaction_state = encode_text(item.transaction_state)
             size = len(transaction_state) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transaction_state)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -209,7 +210,7 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeUserScramCredentialsResult):
                 raise kipwire.Malformed
-            user = item.user.encode()
+            user = encode_text(item.user)
             size = len(user) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(user)
@@ -218,7 +219,7 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -355,7 +356,7 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class TopicPartitions(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicPartitions):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)

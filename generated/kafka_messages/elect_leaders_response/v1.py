@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class PartitionResult(kipwire.Struct):
                 error_message = b""
                 size = -1
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message)
             add(pack_ihh(item.partition_id, item.error_code, size))
             add(error_message)
@@ -164,7 +164,7 @@ class ReplicaElectionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaElectionResult):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)

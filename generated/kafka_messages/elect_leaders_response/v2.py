@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -107,7 +108,7 @@ class PartitionResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition_id, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -199,7 +200,7 @@ class ReplicaElectionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaElectionResult):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)

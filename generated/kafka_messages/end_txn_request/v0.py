@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class EndTxnRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactional_id = self.transactional_id.encode()
+        transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)

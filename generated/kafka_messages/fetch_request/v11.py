@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ class FetchTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchTopic):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)
@@ -267,7 +267,7 @@ class ForgottenTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, ForgottenTopic):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)
@@ -520,7 +520,7 @@ class FetchRequest(kipwire.Message):
         if forgotten_topics_data:
             ForgottenTopic._write_many(forgotten_topics_data, add)
 
-        rack_id = self.rack_id.encode()
+        rack_id = encode_text(self.rack_id)
         size = len(rack_id)
         add(pack_h(size))
         add(rack_id)

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -685,7 +686,7 @@ class FetchRequest(kipwire.Message):
         if forgotten_topics_data:
             ForgottenTopic._write_many(forgotten_topics_data, add)
 
-        rack_id = self.rack_id.encode()
+        rack_id = encode_text(self.rack_id)
         size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
@@ -721,7 +722,7 @@ class FetchRequest(kipwire.Message):
                 cluster_id = b""
                 size = 0
             else:
-                cluster_id = self.cluster_id.encode()
+                cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)

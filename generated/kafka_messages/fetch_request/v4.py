@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class FetchTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchTopic):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic)
             add(pack_h(size))
             add(topic)

@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -693,7 +694,7 @@ class FetchableTopicResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchableTopicResponse):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)

@@ -12,6 +12,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -788,7 +789,7 @@ class NodeEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, NodeEndpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -798,7 +799,7 @@ class NodeEndpoint(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -968,7 +969,7 @@ class FetchResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.node_endpoints):
+        if self.node_endpoints != [] and self.node_endpoints != ():
             parts = []
             add = parts.append
             node_endpoints = self.node_endpoints

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -298,7 +299,7 @@ class TopicSnapshot(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicSnapshot):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -457,7 +458,7 @@ class FetchSnapshotRequest(kipwire.Message):
                 cluster_id = b""
                 size = 0
             else:
-                cluster_id = self.cluster_id.encode()
+                cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)

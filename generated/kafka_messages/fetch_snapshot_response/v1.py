@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -406,7 +407,7 @@ class TopicSnapshot(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicSnapshot):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -489,7 +490,7 @@ class NodeEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, NodeEndpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -634,7 +635,7 @@ class FetchSnapshotResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.node_endpoints):
+        if self.node_endpoints != [] and self.node_endpoints != ():
             parts = []
             add = parts.append
             node_endpoints = self.node_endpoints

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -118,7 +119,7 @@ class FindCoordinatorRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if coordinator_keys:
             for element in coordinator_keys:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class FindCoordinatorResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        host = self.host.encode()
+        host = encode_text(self.host)
         size = len(host)
         add(pack_hih(self.error_code, self.node_id, size))
         add(host)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,12 +146,12 @@ class FindCoordinatorResponse(kipwire.Message):
             error_message = b""
             size = -1
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message)
         add(pack_ihh(self.throttle_time_ms, self.error_code, size))
         add(error_message)
 
-        host = self.host.encode()
+        host = encode_text(self.host)
         size = len(host)
         add(pack_ih(self.node_id, size))
         add(host)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -145,12 +146,12 @@ class Coordinator(kipwire.Struct):
         for item in items:
             if not isinstance(item, Coordinator):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -160,7 +161,7 @@ class Coordinator(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.port, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -15,6 +15,7 @@ from kipwire.wire import (
     PACK_INT8,
     UNPACK_INT8,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -250,7 +251,7 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if requested_metrics:
             for element in requested_metrics:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

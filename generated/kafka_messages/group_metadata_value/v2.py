@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,17 +175,17 @@ class MemberMetadata(kipwire.Struct):
         for item in items:
             if not isinstance(item, MemberMetadata):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id)
             add(pack_h(size))
             add(member_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id)
             add(pack_h(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host)
             add(pack_h(size))
             add(client_host)
@@ -346,7 +346,7 @@ class GroupMetadataValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        protocol_type = self.protocol_type.encode()
+        protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
         add(pack_h(size))
         add(protocol_type)
@@ -355,7 +355,7 @@ class GroupMetadataValue(kipwire.Message):
             protocol = b""
             size = -1
         else:
-            protocol = self.protocol.encode()
+            protocol = encode_text(self.protocol)
             size = len(protocol)
         add(pack_ih(self.generation, size))
         add(protocol)
@@ -364,7 +364,7 @@ class GroupMetadataValue(kipwire.Message):
             leader = b""
             size = -1
         else:
-            leader = self.leader.encode()
+            leader = encode_text(self.leader)
             size = len(leader)
         add(pack_h(size))
         add(leader)

@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -255,7 +256,7 @@ class MemberMetadata(kipwire.Struct):
         for item in items:
             if not isinstance(item, MemberMetadata):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -264,17 +265,17 @@ class MemberMetadata(kipwire.Struct):
                 group_instance_id = b""
                 size = 0
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_host)
@@ -459,7 +460,7 @@ class GroupMetadataValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        protocol_type = self.protocol_type.encode()
+        protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_type)
@@ -468,7 +469,7 @@ class GroupMetadataValue(kipwire.Message):
             protocol = b""
             size = 0
         else:
-            protocol = self.protocol.encode()
+            protocol = encode_text(self.protocol)
             size = len(protocol) + 1
         add(pack_i(self.generation))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -478,7 +479,7 @@ class GroupMetadataValue(kipwire.Message):
             leader = b""
             size = 0
         else:
-            leader = self.leader.encode()
+            leader = encode_text(self.leader)
             size = len(leader) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(leader)

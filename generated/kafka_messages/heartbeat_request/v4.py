@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,12 +139,12 @@ class HeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_i(self.generation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -146,7 +154,7 @@ class HeartbeatRequest(kipwire.Message):
             group_instance_id = b""
             size = 0
         else:
-            group_instance_id = self.group_instance_id.encode()
+            group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_instance_id)

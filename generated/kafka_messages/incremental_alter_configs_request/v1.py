@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -120,7 +121,7 @@ class AlterableConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterableConfig):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -129,7 +130,7 @@ class AlterableConfig(kipwire.Struct):
                 value = b""
                 size = 0
             else:
-                value = item.value.encode()
+                value = encode_text(item.value)
                 size = len(value) + 1
             add(pack_b(item.config_operation))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -237,7 +238,7 @@ class AlterConfigsResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterConfigsResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(pack_b(item.resource_type))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,12 +112,12 @@ class AlterConfigsResourceResponse(kipwire.Struct):
                 error_message = b""
                 size = -1
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message)
             add(pack_hh(item.error_code, size))
             add(error_message)
 
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name)
             add(pack_bh(item.resource_type, size))
             add(resource_name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class InitProducerIdRequest(kipwire.Message):
             transactional_id = b""
             size = -1
         else:
-            transactional_id = self.transactional_id.encode()
+            transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)

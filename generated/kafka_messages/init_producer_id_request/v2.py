@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +103,7 @@ class InitProducerIdRequest(kipwire.Message):
             transactional_id = b""
             size = 0
         else:
-            transactional_id = self.transactional_id.encode()
+            transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)

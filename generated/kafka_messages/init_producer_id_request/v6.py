@@ -10,6 +10,7 @@ from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
+    encode_text,
     new,
     read_string_size,
     read_tag_section,
@@ -175,7 +176,7 @@ class InitProducerIdRequest(kipwire.Message):
             transactional_id = b""
             size = 0
         else:
-            transactional_id = self.transactional_id.encode()
+            transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)

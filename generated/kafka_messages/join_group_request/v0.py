@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class JoinGroupRequestProtocol(kipwire.Struct):
         for item in items:
             if not isinstance(item, JoinGroupRequestProtocol):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -226,17 +226,17 @@ class JoinGroupRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.session_timeout_ms, size))
         add(member_id)
 
-        protocol_type = self.protocol_type.encode()
+        protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
         add(pack_h(size))
         add(protocol_type)

@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -116,7 +117,7 @@ class JoinGroupRequestProtocol(kipwire.Struct):
         for item in items:
             if not isinstance(item, JoinGroupRequestProtocol):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -329,12 +330,12 @@ class JoinGroupRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_ii(self.session_timeout_ms, self.rebalance_timeout_ms))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -344,12 +345,12 @@ class JoinGroupRequest(kipwire.Message):
             group_instance_id = b""
             size = 0
         else:
-            group_instance_id = self.group_instance_id.encode()
+            group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_instance_id)
 
-        protocol_type = self.protocol_type.encode()
+        protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_type)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class JoinGroupResponseMember(kipwire.Struct):
         for item in items:
             if not isinstance(item, JoinGroupResponseMember):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id)
             add(pack_h(size))
             add(member_id)
@@ -226,17 +226,17 @@ class JoinGroupResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        protocol_name = self.protocol_name.encode()
+        protocol_name = encode_text(self.protocol_name)
         size = len(protocol_name)
         add(pack_hih(self.error_code, self.generation_id, size))
         add(protocol_name)
 
-        leader = self.leader.encode()
+        leader = encode_text(self.leader)
         size = len(leader)
         add(pack_h(size))
         add(leader)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_h(size))
         add(member_id)

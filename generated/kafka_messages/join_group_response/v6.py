@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -132,7 +133,7 @@ class JoinGroupResponseMember(kipwire.Struct):
         for item in items:
             if not isinstance(item, JoinGroupResponseMember):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -141,7 +142,7 @@ class JoinGroupResponseMember(kipwire.Struct):
                 group_instance_id = b""
                 size = 0
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
@@ -330,18 +331,18 @@ class JoinGroupResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        protocol_name = self.protocol_name.encode()
+        protocol_name = encode_text(self.protocol_name)
         size = len(protocol_name) + 1
         add(pack_ihi(self.throttle_time_ms, self.error_code, self.generation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_name)
 
-        leader = self.leader.encode()
+        leader = encode_text(self.leader)
         size = len(leader) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(leader)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class MemberIdentity(kipwire.Struct):
         for item in items:
             if not isinstance(item, MemberIdentity):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id)
             add(pack_h(size))
             add(member_id)
@@ -96,7 +96,7 @@ class MemberIdentity(kipwire.Struct):
                 group_instance_id = b""
                 size = -1
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id)
             add(pack_h(size))
             add(group_instance_id)
@@ -162,7 +162,7 @@ class LeaveGroupRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class MemberResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, MemberResponse):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id)
             add(pack_h(size))
             add(member_id)
@@ -97,7 +97,7 @@ class MemberResponse(kipwire.Struct):
                 group_instance_id = b""
                 size = -1
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id)
             add(pack_h(size))
             add(group_instance_id)

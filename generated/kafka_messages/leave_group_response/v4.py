@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -108,7 +109,7 @@ class MemberResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, MemberResponse):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -117,7 +118,7 @@ class MemberResponse(kipwire.Struct):
                 group_instance_id = b""
                 size = 0
             else:
-                group_instance_id = item.group_instance_id.encode()
+                group_instance_id = encode_text(item.group_instance_id)
                 size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -95,7 +96,7 @@ class ConfigResource(kipwire.Struct):
         for item in items:
             if not isinstance(item, ConfigResource):
                 raise kipwire.Malformed
-            resource_name = item.resource_name.encode()
+            resource_name = encode_text(item.resource_name)
             size = len(resource_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(resource_name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ class ListedGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, ListedGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id)
             add(pack_h(size))
             add(group_id)
 
-            protocol_type = item.protocol_type.encode()
+            protocol_type = encode_text(item.protocol_type)
             size = len(protocol_type)
             add(pack_h(size))
             add(protocol_type)

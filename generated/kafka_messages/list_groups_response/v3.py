@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -104,12 +105,12 @@ class ListedGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, ListedGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
 
-            protocol_type = item.protocol_type.encode()
+            protocol_type = encode_text(item.protocol_type)
             size = len(protocol_type) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(protocol_type)

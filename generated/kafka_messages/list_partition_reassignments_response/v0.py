@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -259,7 +260,7 @@ class OngoingTopicReassignment(kipwire.Struct):
         for item in items:
             if not isinstance(item, OngoingTopicReassignment):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -385,7 +386,7 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -9,6 +9,7 @@ from kipwire.wire import (
     PACK_INT64,
     UNPACK_INT64,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -126,7 +127,7 @@ class ListTransactionsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if state_filters:
             for element in state_filters:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT64,
     UNPACK_INT64,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -175,7 +176,7 @@ class ListTransactionsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if state_filters:
             for element in state_filters:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -192,7 +193,7 @@ class ListTransactionsRequest(kipwire.Message):
             transactional_id_pattern = b""
             size = 0
         else:
-            transactional_id_pattern = self.transactional_id_pattern.encode()
+            transactional_id_pattern = encode_text(self.transactional_id_pattern)
             size = len(transactional_id_pattern) + 1
         add(pack_q(self.duration_filter))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -122,12 +123,12 @@ class TransactionState(kipwire.Struct):
         for item in items:
             if not isinstance(item, TransactionState):
                 raise kipwire.Malformed
-            transactional_id = item.transactional_id.encode()
+            transactional_id = encode_text(item.transactional_id)
             size = len(transactional_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(transactional_id)
 
-            transaction_state = item.transaction_state.encode()
+            transaction_state = encode_text(item.transaction_state)
             size = len(transaction_state) + 1
             add(pack_q(item.producer_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -268,7 +269,7 @@ class ListTransactionsResponse(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if unknown_state_filters:
             for element in unknown_state_filters:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

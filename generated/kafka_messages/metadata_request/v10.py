@@ -13,6 +13,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -112,7 +113,7 @@ class MetadataRequestTopic(kipwire.Struct):
                 name = b""
                 size = 0
             else:
-                name = item.name.encode()
+                name = encode_text(item.name)
                 size = len(name) + 1
             add(pack_16s(item.topic_id.bytes))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class MetadataResponseBroker(kipwire.Struct):
         for item in items:
             if not isinstance(item, MetadataResponseBroker):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host)
             add(pack_ih(item.node_id, size))
             add(host)
@@ -286,7 +286,7 @@ class MetadataResponseTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, MetadataResponseTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_hh(item.error_code, size))
             add(name)

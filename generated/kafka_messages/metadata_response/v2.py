@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class MetadataResponseBroker(kipwire.Struct):
         for item in items:
             if not isinstance(item, MetadataResponseBroker):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host)
             add(pack_ih(item.node_id, size))
             add(host)
@@ -116,7 +116,7 @@ class MetadataResponseBroker(kipwire.Struct):
                 rack = b""
                 size = -1
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack)
             add(pack_ih(item.port, size))
             add(rack)
@@ -334,7 +334,7 @@ class MetadataResponseTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, MetadataResponseTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_hh(item.error_code, size))
             add(name)
@@ -468,7 +468,7 @@ class MetadataResponse(kipwire.Message):
             cluster_id = b""
             size = -1
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
         add(pack_h(size))
         add(cluster_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class OffsetCommitRequestPartition(kipwire.Struct):
                 committed_metadata = b""
                 size = -1
             else:
-                committed_metadata = item.committed_metadata.encode()
+                committed_metadata = encode_text(item.committed_metadata)
                 size = len(committed_metadata)
             add(pack_iqih(item.partition_index, item.committed_offset, item.committed_leader_epoch, size))
             add(committed_metadata)
@@ -183,7 +183,7 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetCommitRequestTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -301,12 +301,12 @@ class OffsetCommitRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.generation_id_or_member_epoch, size))
         add(member_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -127,7 +128,7 @@ class OffsetCommitRequestPartition(kipwire.Struct):
                 committed_metadata = b""
                 size = 0
             else:
-                committed_metadata = item.committed_metadata.encode()
+                committed_metadata = encode_text(item.committed_metadata)
                 size = len(committed_metadata) + 1
             add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -220,7 +221,7 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetCommitRequestTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -386,12 +387,12 @@ class OffsetCommitRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_i(self.generation_id_or_member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -401,7 +402,7 @@ class OffsetCommitRequest(kipwire.Message):
             group_instance_id = b""
             size = 0
         else:
-            group_instance_id = self.group_instance_id.encode()
+            group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_instance_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class OffsetCommitValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        metadata = self.metadata.encode()
+        metadata = encode_text(self.metadata)
         size = len(metadata)
         add(pack_qh(self.offset, size))
         add(metadata)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class OffsetCommitValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        metadata = self.metadata.encode()
+        metadata = encode_text(self.metadata)
         size = len(metadata)
         add(pack_qih(self.offset, self.leader_epoch, size))
         add(metadata)

@@ -15,6 +15,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -242,7 +243,7 @@ class OffsetFetchRequestGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchRequestGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
@@ -251,7 +252,7 @@ class OffsetFetchRequestGroup(kipwire.Struct):
                 member_id = b""
                 size = 0
             else:
-                member_id = item.member_id.encode()
+                member_id = encode_text(item.member_id)
                 size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)

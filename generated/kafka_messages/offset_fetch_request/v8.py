@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -112,7 +113,7 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchRequestTopics):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -207,7 +208,7 @@ class OffsetFetchRequestGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchRequestGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -142,7 +143,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
                 metadata = b""
                 size = 0
             else:
-                metadata = item.metadata.encode()
+                metadata = encode_text(item.metadata)
                 size = len(metadata) + 1
             add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -323,7 +324,7 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchResponseGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)

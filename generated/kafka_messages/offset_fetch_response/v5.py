@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
                 metadata = b""
                 size = -1
             else:
-                metadata = item.metadata.encode()
+                metadata = encode_text(item.metadata)
                 size = len(metadata)
             add(pack_iqih(item.partition_index, item.committed_offset, item.committed_leader_epoch, size))
             add(metadata)
@@ -184,7 +184,7 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchResponseTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -133,7 +134,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
                 metadata = b""
                 size = 0
             else:
-                metadata = item.metadata.encode()
+                metadata = encode_text(item.metadata)
                 size = len(metadata) + 1
             add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -221,7 +222,7 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchResponseTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -138,7 +139,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
                 metadata = b""
                 size = 0
             else:
-                metadata = item.metadata.encode()
+                metadata = encode_text(item.metadata)
                 size = len(metadata) + 1
             add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -233,7 +234,7 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchResponseTopics):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -333,7 +334,7 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetFetchResponseGroup):
                 raise kipwire.Malformed
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)

@@ -12,6 +12,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -330,7 +331,7 @@ class ProduceRequest(kipwire.Message):
             transactional_id = b""
             size = 0
         else:
-            transactional_id = self.transactional_id.encode()
+            transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class TopicProduceData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicProduceData):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -278,7 +278,7 @@ class ProduceRequest(kipwire.Message):
             transactional_id = b""
             size = -1
         else:
-            transactional_id = self.transactional_id.encode()
+            transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -110,7 +111,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 batch_index_error_message = b""
                 size = 0
             else:
-                batch_index_error_message = item.batch_index_error_message.encode()
+                batch_index_error_message = encode_text(item.batch_index_error_message)
                 size = len(batch_index_error_message) + 1
             add(pack_i(item.batch_index))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -377,7 +378,7 @@ class PartitionProduceResponse(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
@@ -578,7 +579,7 @@ class NodeEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, NodeEndpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -588,7 +589,7 @@ class NodeEndpoint(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -727,7 +728,7 @@ class ProduceResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.node_endpoints):
+        if self.node_endpoints != [] and self.node_endpoints != ():
             parts = []
             add = parts.append
             node_endpoints = self.node_endpoints

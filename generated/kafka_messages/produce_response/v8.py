@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 batch_index_error_message = b""
                 size = -1
             else:
-                batch_index_error_message = item.batch_index_error_message.encode()
+                batch_index_error_message = encode_text(item.batch_index_error_message)
                 size = len(batch_index_error_message)
             add(pack_ih(item.batch_index, size))
             add(batch_index_error_message)
@@ -243,7 +243,7 @@ class PartitionProduceResponse(kipwire.Struct):
                 error_message = b""
                 size = -1
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message)
             add(pack_h(size))
             add(error_message)
@@ -317,7 +317,7 @@ class TopicProduceResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicProduceResponse):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)

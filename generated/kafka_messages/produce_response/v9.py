@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -97,7 +98,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 batch_index_error_message = b""
                 size = 0
             else:
-                batch_index_error_message = item.batch_index_error_message.encode()
+                batch_index_error_message = encode_text(item.batch_index_error_message)
                 size = len(batch_index_error_message) + 1
             add(pack_i(item.batch_index))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -280,7 +281,7 @@ class PartitionProduceResponse(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
@@ -375,7 +376,7 @@ class TopicProduceResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicProduceResponse):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

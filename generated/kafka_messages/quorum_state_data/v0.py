@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -210,7 +211,7 @@ class QuorumStateData(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        cluster_id = self.cluster_id.encode()
+        cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

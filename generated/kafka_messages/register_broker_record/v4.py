@@ -13,6 +13,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -113,12 +114,12 @@ class BrokerEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, BrokerEndpoint):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -199,7 +200,7 @@ class BrokerFeature(kipwire.Struct):
         for item in items:
             if not isinstance(item, BrokerFeature):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -459,7 +460,7 @@ class RegisterBrokerRecord(kipwire.Message):
             rack = b""
             size = 0
         else:
-            rack = self.rack.encode()
+            rack = encode_text(self.rack)
             size = len(rack) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack)
@@ -503,7 +504,7 @@ class RegisterBrokerRecord(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if len(self.log_dirs):
+        if self.log_dirs != [] and self.log_dirs != ():
             parts = []
             add = parts.append
             log_dirs = self.log_dirs

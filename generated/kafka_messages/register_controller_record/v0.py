@@ -13,6 +13,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -118,12 +119,12 @@ class ControllerEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, ControllerEndpoint):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -212,7 +213,7 @@ class ControllerFeature(kipwire.Struct):
         for item in items:
             if not isinstance(item, ControllerFeature):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

@@ -14,6 +14,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -105,7 +106,7 @@ class TopicIdPartitionEntry(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicIdPartitionEntry):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

@@ -8,7 +8,15 @@ import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +86,7 @@ class TopicIdPartitionEntry(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicIdPartitionEntry):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)

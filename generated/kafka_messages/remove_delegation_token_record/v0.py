@@ -4,7 +4,15 @@
 from __future__ import annotations
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +72,7 @@ class RemoveDelegationTokenRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        token_id = self.token_id.encode()
+        token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)

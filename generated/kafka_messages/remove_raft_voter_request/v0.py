@@ -8,7 +8,15 @@ import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +110,7 @@ class RemoveRaftVoterRequest(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
+from kipwire.wire import encode_text, new, read_tag_section, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class RequestHeader(kipwire.Message):
             client_id = b""
             size = -1
         else:
-            client_id = self.client_id.encode()
+            client_id = encode_text(self.client_id)
             size = len(client_id)
         add(pack_hhih(self.request_api_key, self.request_api_version, self.correlation_id, size))
         add(client_id)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, new
+from kipwire.wire import as_bytes, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class SaslAuthenticateResponse(kipwire.Message):
             error_message = b""
             size = -1
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message)
         add(pack_hh(self.error_code, size))
         add(error_message)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -143,7 +144,7 @@ class SaslAuthenticateResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_h(self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class SaslHandshakeRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        mechanism = self.mechanism.encode()
+        mechanism = encode_text(self.mechanism)
         size = len(mechanism)
         add(pack_h(size))
         add(mechanism)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,6 +91,6 @@ class SaslHandshakeResponse(kipwire.Message):
         add(pack_hi(self.error_code, size))
         if mechanisms:
             for element in mechanisms:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 add(pack_h(len(encoded)))
                 add(encoded)

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -190,7 +191,7 @@ class PartitionData(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition_index, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -367,7 +368,7 @@ class NodeEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, NodeEndpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -377,7 +378,7 @@ class NodeEndpoint(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -522,7 +523,7 @@ class ShareAcknowledgeResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -17,6 +17,7 @@ from kipwire.wire import (
     UNPACK_INT32,
     UNPACK_INT8,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -649,7 +650,7 @@ class ShareFetchRequest(kipwire.Message):
             group_id = b""
             size = 0
         else:
-            group_id = self.group_id.encode()
+            group_id = encode_text(self.group_id)
             size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
@@ -658,7 +659,7 @@ class ShareFetchRequest(kipwire.Message):
             member_id = b""
             size = 0
         else:
-            member_id = self.member_id.encode()
+            member_id = encode_text(self.member_id)
             size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)

@@ -12,6 +12,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -360,7 +361,7 @@ class PartitionData(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition_index, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -370,7 +371,7 @@ class PartitionData(kipwire.Struct):
                 acknowledge_error_message = b""
                 size = 0
             else:
-                acknowledge_error_message = item.acknowledge_error_message.encode()
+                acknowledge_error_message = encode_text(item.acknowledge_error_message)
                 size = len(acknowledge_error_message) + 1
             add(pack_h(item.acknowledge_error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -563,7 +564,7 @@ class NodeEndpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, NodeEndpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -573,7 +574,7 @@ class NodeEndpoint(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -748,7 +749,7 @@ class ShareFetchResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -182,12 +183,12 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
@@ -196,7 +197,7 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(pack_i(self.member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -212,7 +213,7 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
             for element in subscribed_topic_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -344,7 +345,7 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -354,7 +355,7 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
             member_id = b""
             size = 0
         else:
-            member_id = self.member_id.encode()
+            member_id = encode_text(self.member_id)
             size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)

@@ -7,6 +7,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -164,17 +165,17 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
 
-        client_id = self.client_id.encode()
+        client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
 
-        client_host = self.client_host.encode()
+        client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
@@ -186,7 +187,7 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
             for element in subscribed_topic_names:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

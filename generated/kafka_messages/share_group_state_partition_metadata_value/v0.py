@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -109,7 +110,7 @@ class TopicPartitionsInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicPartitionsInfo):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(pack_16s(item.topic_id.bytes))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -183,7 +184,7 @@ class TopicInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicInfo):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(pack_16s(item.topic_id.bytes))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -8,7 +8,7 @@ import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID
-from kipwire.wire import new
+from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ShareSnapshotKey(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -128,7 +129,7 @@ class TaskIds(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskIds):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -164,7 +165,7 @@ class TaskIds(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.assignment_epochs is None or len(self.assignment_epochs):
+        if self.assignment_epochs != [] and self.assignment_epochs != ():
             parts = []
             add = parts.append
             assignment_epochs = self.assignment_epochs

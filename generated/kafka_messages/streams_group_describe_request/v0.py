@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -116,7 +117,7 @@ class StreamsGroupDescribeRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if group_ids:
             for element in group_ids:
-                encoded = element.encode()
+                encoded = encode_text(element)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -125,12 +126,12 @@ class KeyValue(kipwire.Struct):
         for item in items:
             if not isinstance(item, KeyValue):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            value = item.value.encode()
+            value = encode_text(item.value)
             size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -242,7 +243,7 @@ class TopicInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicInfo):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -446,7 +447,7 @@ class Subtopology(kipwire.Struct):
         for item in items:
             if not isinstance(item, Subtopology):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -458,7 +459,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
                 for element in source_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -470,7 +471,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
                 for element in repartition_sink_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -642,7 +643,7 @@ class Endpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, Endpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -720,7 +721,7 @@ class TaskOffset(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskOffset):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -807,7 +808,7 @@ class TaskIds(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskIds):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -1299,7 +1300,7 @@ class Member(kipwire.Struct):
         for item in items:
             if not isinstance(item, Member):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -1308,7 +1309,7 @@ class Member(kipwire.Struct):
                 instance_id = b""
                 size = 0
             else:
-                instance_id = item.instance_id.encode()
+                instance_id = encode_text(item.instance_id)
                 size = len(instance_id) + 1
             add(pack_i(item.member_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -1318,22 +1319,22 @@ class Member(kipwire.Struct):
                 rack_id = b""
                 size = 0
             else:
-                rack_id = item.rack_id.encode()
+                rack_id = encode_text(item.rack_id)
                 size = len(rack_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack_id)
 
-            client_id = item.client_id.encode()
+            client_id = encode_text(item.client_id)
             size = len(client_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_id)
 
-            client_host = item.client_host.encode()
+            client_host = encode_text(item.client_host)
             size = len(client_host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(client_host)
 
-            process_id = item.process_id.encode()
+            process_id = encode_text(item.process_id)
             size = len(process_id) + 1
             add(pack_i(item.topology_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -1573,7 +1574,7 @@ class TopologyDescriptionNode(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopologyDescriptionNode):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -1586,7 +1587,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
                 for element in source_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1595,7 +1596,7 @@ class TopologyDescriptionNode(kipwire.Struct):
                 sink_topic = b""
                 size = 0
             else:
-                sink_topic = item.sink_topic.encode()
+                sink_topic = encode_text(item.sink_topic)
                 size = len(sink_topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(sink_topic)
@@ -1607,7 +1608,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if stores:
                 for element in stores:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1619,7 +1620,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if successors:
                 for element in successors:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1709,7 +1710,7 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopologyDescriptionSubtopology):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -2181,18 +2182,18 @@ class DescribedGroup(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            group_id = item.group_id.encode()
+            group_id = encode_text(item.group_id)
             size = len(group_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_id)
 
-            group_state = item.group_state.encode()
+            group_state = encode_text(item.group_state)
             size = len(group_state) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_state)
@@ -2223,7 +2224,7 @@ class DescribedGroup(kipwire.Struct):
                 assignor_name = b""
                 size = 0
             else:
-                assignor_name = item.assignor_name.encode()
+                assignor_name = encode_text(item.assignor_name)
                 size = len(assignor_name) + 1
             add(pack_b(item.topology_description_status))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

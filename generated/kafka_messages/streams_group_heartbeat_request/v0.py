@@ -15,6 +15,7 @@ from kipwire.wire import (
     UNPACK_INT16,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -117,12 +118,12 @@ class KeyValue(kipwire.Struct):
         for item in items:
             if not isinstance(item, KeyValue):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            value = item.value.encode()
+            value = encode_text(item.value)
             size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -242,7 +243,7 @@ class TopicInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicInfo):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -648,7 +649,7 @@ class Subtopology(kipwire.Struct):
         for item in items:
             if not isinstance(item, Subtopology):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -660,7 +661,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
                 for element in source_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -672,7 +673,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topic_regex:
                 for element in source_topic_regex:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -692,7 +693,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
                 for element in repartition_sink_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -881,7 +882,7 @@ class TaskIds(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskIds):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -953,7 +954,7 @@ class Endpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, Endpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -1041,7 +1042,7 @@ class TaskOffset(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskOffset):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -1496,12 +1497,12 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
@@ -1510,7 +1511,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             instance_id = b""
             size = 0
         else:
-            instance_id = self.instance_id.encode()
+            instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
         add(pack_ii(self.member_epoch, self.endpoint_information_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -1520,7 +1521,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
@@ -1569,7 +1570,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             process_id = b""
             size = 0
         else:
-            process_id = self.process_id.encode()
+            process_id = encode_text(self.process_id)
             size = len(process_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(process_id)

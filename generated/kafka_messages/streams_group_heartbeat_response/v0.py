@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -107,7 +108,7 @@ class Status(kipwire.Struct):
         for item in items:
             if not isinstance(item, Status):
                 raise kipwire.Malformed
-            status_detail = item.status_detail.encode()
+            status_detail = encode_text(item.status_detail)
             size = len(status_detail) + 1
             add(pack_b(item.status_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -198,7 +199,7 @@ class TaskIds(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskIds):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -270,7 +271,7 @@ class Endpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, Endpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -357,7 +358,7 @@ class TopicPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicPartition):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)
@@ -819,13 +820,13 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(error_message)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)

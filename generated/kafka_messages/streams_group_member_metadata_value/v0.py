@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -84,7 +85,7 @@ class Endpoint(kipwire.Struct):
         for item in items:
             if not isinstance(item, Endpoint):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -161,12 +162,12 @@ class KeyValue(kipwire.Struct):
         for item in items:
             if not isinstance(item, KeyValue):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            value = item.value.encode()
+            value = encode_text(item.value)
             size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -421,7 +422,7 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             instance_id = b""
             size = 0
         else:
-            instance_id = self.instance_id.encode()
+            instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(instance_id)
@@ -430,22 +431,22 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
             rack_id = b""
             size = 0
         else:
-            rack_id = self.rack_id.encode()
+            rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
 
-        client_id = self.client_id.encode()
+        client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
 
-        client_host = self.client_host.encode()
+        client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
 
-        process_id = self.process_id.encode()
+        process_id = encode_text(self.process_id)
         size = len(process_id) + 1
         add(pack_ii(self.rebalance_timeout_ms, self.topology_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -93,12 +94,12 @@ class LastAssignmentConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, LastAssignmentConfig):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            value = item.value.encode()
+            value = encode_text(item.value)
             size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -280,7 +281,7 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add = parts.append
             add(pack_i(self.validated_topology_epoch))
             fields.append((0, b"".join(parts)))
-        if self.last_assignment_configs is None or len(self.last_assignment_configs):
+        if self.last_assignment_configs != [] and self.last_assignment_configs != ():
             parts = []
             add = parts.append
             last_assignment_configs = self.last_assignment_configs

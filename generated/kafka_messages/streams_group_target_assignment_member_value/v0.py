@@ -9,6 +9,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -103,7 +104,7 @@ class TaskIds(kipwire.Struct):
         for item in items:
             if not isinstance(item, TaskIds):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)

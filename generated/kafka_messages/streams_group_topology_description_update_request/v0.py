@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -231,7 +232,7 @@ class TopologyDescriptionNode(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopologyDescriptionNode):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -244,7 +245,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
                 for element in source_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -253,7 +254,7 @@ class TopologyDescriptionNode(kipwire.Struct):
                 sink_topic = b""
                 size = 0
             else:
-                sink_topic = item.sink_topic.encode()
+                sink_topic = encode_text(item.sink_topic)
                 size = len(sink_topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(sink_topic)
@@ -265,7 +266,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if stores:
                 for element in stores:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -277,7 +278,7 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if successors:
                 for element in successors:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -367,7 +368,7 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopologyDescriptionSubtopology):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -683,12 +684,12 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT16,
     UNPACK_INT16,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -97,12 +98,12 @@ class TopicConfig(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicConfig):
                 raise kipwire.Malformed
-            key = item.key.encode()
+            key = encode_text(item.key)
             size = len(key) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            value = item.value.encode()
+            value = encode_text(item.value)
             size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
@@ -210,7 +211,7 @@ class TopicInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicInfo):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -620,7 +621,7 @@ class Subtopology(kipwire.Struct):
         for item in items:
             if not isinstance(item, Subtopology):
                 raise kipwire.Malformed
-            subtopology_id = item.subtopology_id.encode()
+            subtopology_id = encode_text(item.subtopology_id)
             size = len(subtopology_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
@@ -632,7 +633,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
                 for element in source_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -644,7 +645,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topic_regex:
                 for element in source_topic_regex:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -664,7 +665,7 @@ class Subtopology(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
                 for element in repartition_sink_topics:
-                    encoded = element.encode()
+                    encoded = encode_text(element)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)

@@ -8,7 +8,7 @@ import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class TaskOffsetSum(kipwire.Struct):
                 named_topology = b""
                 size = -1
             else:
-                named_topology = item.named_topology.encode()
+                named_topology = encode_text(item.named_topology)
                 size = len(named_topology)
             add(pack_iiqh(item.topic_group_id, item.partition, item.offset_sum, size))
             add(named_topology)

@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -112,7 +113,7 @@ class SyncGroupRequestAssignment(kipwire.Struct):
         for item in items:
             if not isinstance(item, SyncGroupRequestAssignment):
                 raise kipwire.Malformed
-            member_id = item.member_id.encode()
+            member_id = encode_text(item.member_id)
             size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
@@ -330,12 +331,12 @@ class SyncGroupRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_i(self.generation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -345,7 +346,7 @@ class SyncGroupRequest(kipwire.Message):
             group_instance_id = b""
             size = 0
         else:
-            group_instance_id = self.group_instance_id.encode()
+            group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_instance_id)
@@ -354,7 +355,7 @@ class SyncGroupRequest(kipwire.Message):
             protocol_type = b""
             size = 0
         else:
-            protocol_type = self.protocol_type.encode()
+            protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_type)
@@ -363,7 +364,7 @@ class SyncGroupRequest(kipwire.Message):
             protocol_name = b""
             size = 0
         else:
-            protocol_name = self.protocol_name.encode()
+            protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_name)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -168,7 +169,7 @@ class SyncGroupResponse(kipwire.Message):
             protocol_type = b""
             size = 0
         else:
-            protocol_type = self.protocol_type.encode()
+            protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -178,7 +179,7 @@ class SyncGroupResponse(kipwire.Message):
             protocol_name = b""
             size = 0
         else:
-            protocol_name = self.protocol_name.encode()
+            protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_name)

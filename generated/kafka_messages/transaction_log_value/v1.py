@@ -11,6 +11,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -107,7 +108,7 @@ class PartitionsSchema(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionsSchema):
                 raise kipwire.Malformed
-            topic = item.topic.encode()
+            topic = encode_text(item.topic)
             size = len(topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic)

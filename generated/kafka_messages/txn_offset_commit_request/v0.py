@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
                 committed_metadata = b""
                 size = -1
             else:
-                committed_metadata = item.committed_metadata.encode()
+                committed_metadata = encode_text(item.committed_metadata)
                 size = len(committed_metadata)
             add(pack_iqh(item.partition_index, item.committed_offset, size))
             add(committed_metadata)
@@ -163,7 +163,7 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, TxnOffsetCommitRequestTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name)
             add(pack_h(size))
             add(name)
@@ -288,12 +288,12 @@ class TxnOffsetCommitRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactional_id = self.transactional_id.encode()
+        transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)
 
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -126,7 +127,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
                 committed_metadata = b""
                 size = 0
             else:
-                committed_metadata = item.committed_metadata.encode()
+                committed_metadata = encode_text(item.committed_metadata)
                 size = len(committed_metadata) + 1
             add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -219,7 +220,7 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, TxnOffsetCommitRequestTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -439,17 +440,17 @@ class TxnOffsetCommitRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactional_id = self.transactional_id.encode()
+        transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        group_id = self.group_id.encode()
+        group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
 
-        member_id = self.member_id.encode()
+        member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_qhi(self.producer_id, self.producer_epoch, self.generation_id_or_member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -459,7 +460,7 @@ class TxnOffsetCommitRequest(kipwire.Message):
             group_instance_id = b""
             size = 0
         else:
-            group_instance_id = self.group_instance_id.encode()
+            group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_instance_id)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -117,7 +118,7 @@ class FeatureUpdateKey(kipwire.Struct):
         for item in items:
             if not isinstance(item, FeatureUpdateKey):
                 raise kipwire.Malformed
-            feature = item.feature.encode()
+            feature = encode_text(item.feature)
             size = len(feature) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(feature)

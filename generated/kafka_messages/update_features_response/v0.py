@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -114,7 +115,7 @@ class UpdatableFeatureResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, UpdatableFeatureResult):
                 raise kipwire.Malformed
-            feature = item.feature.encode()
+            feature = encode_text(item.feature)
             size = len(feature) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(feature)
@@ -123,7 +124,7 @@ class UpdatableFeatureResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -246,7 +247,7 @@ class UpdateFeaturesResponse(kipwire.Message):
             error_message = b""
             size = 0
         else:
-            error_message = self.error_message.encode()
+            error_message = encode_text(self.error_message)
             size = len(error_message) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))

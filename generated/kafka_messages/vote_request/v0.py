@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -220,7 +221,7 @@ class TopicData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicData):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
@@ -325,7 +326,7 @@ class VoteRequest(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

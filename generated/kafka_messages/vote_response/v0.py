@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -208,7 +209,7 @@ class TopicData(kipwire.Struct):
         for item in items:
             if not isinstance(item, TopicData):
                 raise kipwire.Malformed
-            topic_name = item.topic_name.encode()
+            topic_name = encode_text(item.topic_name)
             size = len(topic_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)

@@ -11,6 +11,7 @@ from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -106,7 +107,7 @@ class PartitionResult(kipwire.Struct):
                 error_message = b""
                 size = 0
             else:
-                error_message = item.error_message.encode()
+                error_message = encode_text(item.error_message)
                 size = len(error_message) + 1
             add(pack_ih(item.partition, item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -146,7 +147,7 @@ class EncodedMetadataBroker(kipwire.Struct):
             number = item.node_id
             add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(item.node_id, 32))
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -158,7 +159,7 @@ class EncodedMetadataBroker(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
@@ -531,7 +532,7 @@ class EncodedMetadataTopic(kipwire.Struct):
             number = item.error_code
             add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(item.error_code, 16))
 
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -748,7 +749,7 @@ class EncodedMetadata(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

@@ -11,6 +11,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_packed,
     read_packed_array,
@@ -142,7 +143,7 @@ class EncodedMetadataBroker(kipwire.Struct):
             number = (item.node_id << 1) ^ (item.node_id >> 31)
             add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.node_id, 32))
 
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
@@ -154,7 +155,7 @@ class EncodedMetadataBroker(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
@@ -546,7 +547,7 @@ class EncodedMetadataTopic(kipwire.Struct):
             number = (item.error_code << 1) ^ (item.error_code >> 15)
             add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.error_code, 16))
 
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
@@ -763,7 +764,7 @@ class EncodedMetadata(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -126,7 +127,7 @@ class EncodedMetadataBroker(kipwire.Struct):
         for item in items:
             if not isinstance(item, EncodedMetadataBroker):
                 raise kipwire.Malformed
-            host = item.host.encode()
+            host = encode_text(item.host)
             size = len(host) + 1
             add(pack_i(item.node_id))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -136,7 +137,7 @@ class EncodedMetadataBroker(kipwire.Struct):
                 rack = b""
                 size = 0
             else:
-                rack = item.rack.encode()
+                rack = encode_text(item.rack)
                 size = len(rack) + 1
             add(pack_i(item.port))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -455,7 +456,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         for item in items:
             if not isinstance(item, EncodedMetadataTopic):
                 raise kipwire.Malformed
-            name = item.name.encode()
+            name = encode_text(item.name)
             size = len(name) + 1
             add(pack_h(item.error_code))
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -646,7 +647,7 @@ class EncodedMetadata(kipwire.Message):
             cluster_id = b""
             size = 0
         else:
-            cluster_id = self.cluster_id.encode()
+            cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)

@@ -9,6 +9,7 @@ import kipwire
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
+    encode_text,
     new,
     read_size,
     read_string_size,
@@ -108,7 +109,7 @@ class Foo(kipwire.Struct):
         if self.bar != "hello world":
             parts = []
             add = parts.append
-            bar = self.bar.encode()
+            bar = encode_text(self.bar)
             size = len(bar) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(bar)
@@ -226,7 +227,7 @@ class FooResponse(kipwire.Message):
         if self.user_agent != "":
             parts = []
             add = parts.append
-            user_agent = self.user_agent.encode()
+            user_agent = encode_text(self.user_agent)
             size = len(user_agent) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(user_agent)

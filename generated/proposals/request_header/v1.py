@@ -6,7 +6,15 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, new, read_string_size, read_tag_section, write_string_size, write_tag_section
+from kipwire.wire import (
+    ONE_BYTE,
+    encode_text,
+    new,
+    read_string_size,
+    read_tag_section,
+    write_string_size,
+    write_tag_section,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +114,7 @@ class RequestHeader(kipwire.Message):
             client_id = b""
             size = 0
         else:
-            client_id = self.client_id.encode()
+            client_id = encode_text(self.client_id)
             size = len(client_id) + 1
         add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
