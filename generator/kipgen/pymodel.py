@@ -26,7 +26,7 @@ _ANNOTATIONS = {
 }
 
 _TAKEN_LOCALS = frozenset("""
-    abc add as_bytes as_list at byte bytes cls count data default element encode_text encoded end fields float item
+    abc add as_bytes as_list at byte bytes cls count data default element encode_text encoded end fields float is_empty item
     items isinstance kipwire len list message new number parts pos range self size struct tag tuple type
     typing uuid read_packed read_packed_array read_size read_string_size
     read_tag_section read_upacked read_upacked_array read_upacked_run write_packed write_packed_array

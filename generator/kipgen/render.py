@@ -25,7 +25,7 @@ _RUNTIME_NAMES = {
     "kipwire.wire": {
         *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT8", "INT16", "UINT16", "INT32", "UINT32")),
         *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT64", "FLOAT64")),
-        *("BOOL_BYTE", "FALSE_TRUE", "MAX_EMPTY_ELEMENTS", "ONE_BYTE", "as_bytes", "as_list", "encode_text", "new"),
+        *("BOOL_BYTE", "FALSE_TRUE", "MAX_EMPTY_ELEMENTS", "ONE_BYTE", "as_bytes", "as_list", "encode_text", "is_empty", "new"),
         *("read_upacked_run", "write_upacked_run"),
         *("read_packed_array", "read_upacked_array", "write_packed_array", "write_upacked_array"),
         *("read_packed", "read_size", "read_string_size", "read_tag_section", "read_upacked"),

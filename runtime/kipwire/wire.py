@@ -260,6 +260,11 @@ def as_list(value: list[T]) -> list[T]:
     return list(value)
 
 
+def is_empty(value: list[T] | None) -> bool:
+    """Whether it is an array, and an empty one."""
+    return isinstance(value, (list, tuple)) and not value
+
+
 def as_bytes(value: bytes) -> bytes:
     """Bytes given in another buffer type."""
     if not isinstance(value, (bytes, bytearray, memoryview)):

@@ -12,6 +12,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -518,7 +519,7 @@ class ApiVersionsResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.supported_features != [] and self.supported_features != ():
+        if not is_empty(self.supported_features):
             parts = []
             add = parts.append
             supported_features = self.supported_features
@@ -534,7 +535,7 @@ class ApiVersionsResponse(kipwire.Message):
             add = parts.append
             add(pack_q(self.finalized_features_epoch))
             fields.append((1, b"".join(parts)))
-        if self.finalized_features != [] and self.finalized_features != ():
+        if not is_empty(self.finalized_features):
             parts = []
             add = parts.append
             finalized_features = self.finalized_features

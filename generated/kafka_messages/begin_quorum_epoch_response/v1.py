@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -419,7 +420,7 @@ class BeginQuorumEpochResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.node_endpoints != [] and self.node_endpoints != ():
+        if not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             node_endpoints = self.node_endpoints

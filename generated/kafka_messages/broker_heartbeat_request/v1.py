@@ -12,6 +12,7 @@ from kipwire.wire import (
     FALSE_TRUE,
     ONE_BYTE,
     as_list,
+    is_empty,
     new,
     read_size,
     read_tag_section,
@@ -196,7 +197,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.offline_log_dirs != [] and self.offline_log_dirs != ():
+        if not is_empty(self.offline_log_dirs):
             parts = []
             add = parts.append
             offline_log_dirs = self.offline_log_dirs

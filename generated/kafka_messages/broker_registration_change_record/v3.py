@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.wire import ONE_BYTE, as_list, is_empty, new, read_size, read_tag_section, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             add = parts.append
             add(pack_b(self.in_controlled_shutdown))
             fields.append((1, b"".join(parts)))
-        if self.log_dirs != [] and self.log_dirs != ():
+        if not is_empty(self.log_dirs):
             parts = []
             add = parts.append
             log_dirs = self.log_dirs

@@ -13,6 +13,7 @@ from kipwire.wire import (
     PACK_INT32,
     UNPACK_INT32,
     as_list,
+    is_empty,
     new,
     read_size,
     read_tag_section,
@@ -150,7 +151,7 @@ class TopicPartitions(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.assignment_epochs != [] and self.assignment_epochs != ():
+        if not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
             assignment_epochs = self.assignment_epochs

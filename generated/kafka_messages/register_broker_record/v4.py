@@ -14,6 +14,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -504,7 +505,7 @@ class RegisterBrokerRecord(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.log_dirs != [] and self.log_dirs != ():
+        if not is_empty(self.log_dirs):
             parts = []
             add = parts.append
             log_dirs = self.log_dirs

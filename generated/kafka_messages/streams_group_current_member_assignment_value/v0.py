@@ -12,6 +12,7 @@ from kipwire.wire import (
     UNPACK_INT32,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -165,7 +166,7 @@ class TaskIds(kipwire.Struct):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.assignment_epochs != [] and self.assignment_epochs != ():
+        if not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
             assignment_epochs = self.assignment_epochs

@@ -10,6 +10,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -281,7 +282,7 @@ class StreamsGroupMetadataValue(kipwire.Message):
             add = parts.append
             add(pack_i(self.validated_topology_epoch))
             fields.append((0, b"".join(parts)))
-        if self.last_assignment_configs != [] and self.last_assignment_configs != ():
+        if not is_empty(self.last_assignment_configs):
             parts = []
             add = parts.append
             last_assignment_configs = self.last_assignment_configs

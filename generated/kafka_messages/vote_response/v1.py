@@ -12,6 +12,7 @@ from kipwire.wire import (
     ONE_BYTE,
     as_list,
     encode_text,
+    is_empty,
     new,
     read_size,
     read_string_size,
@@ -434,7 +435,7 @@ class VoteResponse(kipwire.Message):
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self.node_endpoints != [] and self.node_endpoints != ():
+        if not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
             node_endpoints = self.node_endpoints
