@@ -7,7 +7,7 @@ SPECS := schemas/kafka_messages schemas/proposals
 CODE := generator runtime tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test lint types bench demo wheel clean
+.PHONY: help setup generate check-generated test lint types bench bench-encodings demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -41,6 +41,9 @@ demo: generate  ## The main job: generate, then decode a capture of a real clust
 
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
+
+bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
+	$(BIN)/python -m benchmarks.encodings
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

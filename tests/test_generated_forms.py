@@ -323,6 +323,48 @@ def test_encoded_fields_of_elements_keep_their_order_and_duplicate_keys(forms: F
     assert cls.decode(message.encode()).elements == [one, one]
 
 
+@pytest.mark.parametrize(("type_", "encoding"), [(type_, encoding) for type_, _, encoding in encoded_classes()])
+@pytest.mark.parametrize("version", [0, 1])
+def test_elements_have_the_bytes_of_their_encoding(forms: Forms, version: int, type_: str, encoding: str) -> None:
+    cls, name = forms("ElementEncodings", version), f"{type_.lower()}s_{encoding}"
+    empty = cls().encode()
+    count = raw("06" if version else "00000005")
+    at = [field.name for field in cls.FIELDS].index(name) * len(count)
+    lowest, highest = limits(encoding)
+    data = empty[:at] + count + raw("".join(TABLE[encoding])) + empty[at + len(count) :]
+    assert is_written_and_read(cls(**{name: [0, 1, -1, lowest, highest]}), data)
+    for wrong in (lowest - 1, highest + 1, 2**70):
+        with pytest.raises(EncodeError, match="out of range") as caught:
+            cls(**{name: [0, 1, wrong]}).encode()
+        assert caught.value.path == f"{name}[2]"
+
+
+@pytest.mark.parametrize(
+    ("element", "offset"), [("8000", 0), ("818000", 0), ("ffff04", 0), ("00 80808001", 1), ("ff", 1)]
+)
+def test_wrong_varint_among_elements_is_refused(forms: Forms, element: str, offset: int) -> None:
+    cls = forms("ElementEncodings", 1)
+    start = [field.name for field in cls.FIELDS].index("int16s_upacked16")
+    wrong = raw(element)
+    count = 2 + (element.startswith("00"))
+    with pytest.raises(DecodeError) as caught:
+        cls.decode(b"\x01" * start + bytes([count]) + wrong)
+    assert caught.value.path == f"int16s_upacked16[{count - 2}]"
+    assert caught.value.offset == start + 1 + offset
+
+
+@pytest.mark.parametrize(("type_", "version", "encoding"), encoded_classes())
+def test_number_that_is_no_int_is_written_under_every_encoding(
+    forms: Forms, type_: str, version: int, encoding: str
+) -> None:
+    class Number:
+        def __index__(self) -> int:
+            return 300
+
+    cls = forms(f"Encoded{type_}", version)
+    assert cls(value=Number()).encode() == cls(value=300).encode()
+
+
 # Lengths at which a varint grows.
 
 

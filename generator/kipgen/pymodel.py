@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
 from kipgen.types import INTEGER_RANGES
@@ -25,13 +26,9 @@ _ANNOTATIONS = {
     "records": "bytes",
 }
 
-_TAKEN_LOCALS = frozenset("""
-    abc add as_bytes as_list at byte bytes cls count data default element encode_text encoded end fields float is_empty item
-    items isinstance kipwire len list message new number parts pos range self size struct tag tuple type
-    typing uuid read_packed read_packed_array read_size read_string_size
-    read_tag_section read_upacked read_upacked_array read_upacked_run write_packed write_packed_array
-    write_packed_run write_size write_string_size write_tag_section write_upacked write_upacked_array
-    write_upacked_run
+_TAKEN_LOCALS = RUNTIME_NAMES["kipwire.wire"] | frozenset("""
+    abc add at byte bytes cls count data default element encoded end fields float item items isinstance kipwire len list
+    message number parts pos range self size struct tag tuple type typing uuid
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 

@@ -18,21 +18,8 @@ from kipgen import names
 from kipgen.layout import MessageLayout, lay_out
 from kipgen.pymodel import LINE_LENGTH, formats, python_structs
 from kipgen.resources import template_folder
+from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import MessageSpec
-
-_RUNTIME_NAMES = {
-    "kipwire.uuids": {"ZERO_UUID"},
-    "kipwire.wire": {
-        *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT8", "INT16", "UINT16", "INT32", "UINT32")),
-        *(f"{verb}_{kind}" for verb in ("PACK", "UNPACK") for kind in ("INT64", "FLOAT64")),
-        *("BOOL_BYTE", "FALSE_TRUE", "MAX_EMPTY_ELEMENTS", "ONE_BYTE", "as_bytes", "as_list", "encode_text", "is_empty", "new"),
-        *("read_upacked_run", "write_upacked_run"),
-        *("read_packed_array", "read_upacked_array", "write_packed_array", "write_upacked_array"),
-        *("read_packed", "read_size", "read_string_size", "read_tag_section", "read_upacked"),
-        *("write_packed", "write_size", "write_string_size", "write_tag_section", "write_upacked"),
-    },
-}
-"""What generated code takes from the runtime by name, by module."""
 
 Pieces = tuple[str, ...]
 
@@ -160,7 +147,7 @@ def _imports(classes: str, *, has_formats: bool) -> str:
     if "uuid." in classes:
         standard.append("import uuid")
     runtime = ["import kipwire"]
-    for module, available in sorted(_RUNTIME_NAMES.items()):
+    for module, available in sorted(RUNTIME_NAMES.items()):
         used = sorted(available & words)
         if used:
             runtime.append(f"from {module} import {', '.join(used)}")
