@@ -87,6 +87,11 @@ class Field:
     def json_name(self) -> str:
         return self.spec_name[0].lower() + self.spec_name[1:]
 
+    @property
+    def is_varint(self) -> bool:
+        """Whether its integers are varints (KIP-625)."""
+        return self.encoding is not None and not self.encoding.startswith("fixed")
+
     def default_value(self) -> object:
         """The default, made anew where it is mutable."""
         if self.default != ():

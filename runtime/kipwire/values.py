@@ -135,6 +135,8 @@ class _Checker:
     def integer(self, field: Field, value: object) -> None:
         try:
             number = index(value)  # type: ignore[arg-type]
+            if field.is_varint:  # which an index alone cannot become
+                value << 1  # type: ignore[operator]
         except TypeError:
             self.fail(f"must be an int, not {_kind(value)}")
         lowest, highest = integer_range(field.element, field.encoding)

@@ -211,7 +211,7 @@ class _Walker:
         """One value of a primitive type."""
         start, element = pos, field.element
         value: object
-        if field.encoding is not None and not field.encoding.startswith("fixed"):
+        if field.is_varint and field.encoding:
             value, pos = self.packed(field.encoding, pos)
         elif element in FIXED:
             packer = FIXED[f"int{field.encoding[5:]}" if field.encoding else element]
