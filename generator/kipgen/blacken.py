@@ -12,13 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import black
-import platformdirs
 from black.mode import TargetVersion
 
+from kipgen.caches import cache_folder
 from kipgen.pymodel import LINE_LENGTH
 
 _MODE = black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH)
-_FEW = 12
+_FEW = 3
 """So many pieces are done before a second process is up."""
 _CACHE_LIMIT = 64 * 2**20
 """Bytes that the cache may have; beyond that it starts anew."""
@@ -59,16 +59,19 @@ def _format_all(texts: list[str]) -> Iterable[str]:
 
 
 class _Cache:
-    """What black made of earlier pieces, in the user's cache folder. Without it everything works, only slower."""
+    """What black made of earlier pieces."""
 
     def __init__(self) -> None:
-        self.path = Path(platformdirs.user_cache_dir("kipgen"), f"black-{version('black')}.sqlite")
+        folder = cache_folder("black")
+        self.path = folder / f"{version('black')}.sqlite" if folder else None
         self.mode = _MODE.get_cache_key()
 
     def look_up(self, texts: Iterable[str]) -> dict[str, str]:
-        found = {}
+        found: dict[str, str] = {}
+        if self.path is None:
+            return found
         try:
-            with closing(self._connection()) as connection:
+            with closing(_connection(self.path)) as connection:
                 for text in texts:
                     row = connection.execute("SELECT result FROM pieces WHERE key = ?", (self._key(text),)).fetchone()
                     if row is not None:
@@ -78,22 +81,22 @@ class _Cache:
         return found
 
     def add(self, pieces: dict[str, str]) -> None:
-        if not pieces:
+        if not pieces or self.path is None:
             return
         try:
             if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
                 self.path.unlink()
-            with closing(self._connection()) as connection, connection:
+            with closing(_connection(self.path)) as connection, connection:
                 rows = [(self._key(text), result) for text, result in pieces.items()]
                 connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError):
             return
 
-    def _connection(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=5)
-        connection.execute("CREATE TABLE IF NOT EXISTS pieces (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
-        return connection
-
     def _key(self, text: str) -> bytes:
         return hashlib.sha256(f"{self.mode}\n{text}".encode()).digest()
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=5)
+    connection.execute("CREATE TABLE IF NOT EXISTS pieces (key BLOB PRIMARY KEY, result TEXT) WITHOUT ROWID")
+    return connection

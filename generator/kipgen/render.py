@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 import jinja2
 
 from kipgen import names
+from kipgen.caches import cache_folder
 from kipgen.layout import MessageLayout, lay_out
 from kipgen.pymodel import LINE_LENGTH, formats, python_structs
 from kipgen.resources import template_folder
@@ -156,7 +157,9 @@ def _imports(classes: str, *, has_formats: bool) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
+    compiled = cache_folder("templates")
     environment = jinja2.Environment(
+        bytecode_cache=jinja2.FileSystemBytecodeCache(str(compiled)) if compiled else None,
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
