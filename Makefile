@@ -3,7 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SPECS := schemas/kafka_messages schemas/proposals
 CODE := generator runtime tests benchmarks examples
 
 .DEFAULT_GOAL := help
@@ -19,11 +18,11 @@ $(VENV)/.ready: pyproject.toml scripts/setup.sh
 	@touch $@
 
 generate: setup  ## Generate the classes from the specs; only what changed
-	$(BIN)/kipgen generate $(SPECS) --out generated
+	$(BIN)/kipgen generate
 
 check-generated: setup  ## Fail if the generated classes are not what the specs say
-	$(BIN)/kipgen check $(SPECS)
-	$(BIN)/kipgen generate $(SPECS) --out generated --check
+	$(BIN)/kipgen check
+	$(BIN)/kipgen generate --check
 
 test: setup  ## Run the tests, on all cores
 	$(BIN)/pytest

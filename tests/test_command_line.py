@@ -56,6 +56,14 @@ def test_generate_then_check_then_edit(specs: Path, tmp_path: Path) -> None:
     assert "group_id" in (tmp_path / "generated/my_protocol/foo_request/v0.py").read_text()
 
 
+def test_without_arguments_the_packages_in_schemas_are_meant(specs: Path, tmp_path: Path) -> None:
+    (tmp_path / "schemas").mkdir()
+    specs.rename(tmp_path / "schemas" / specs.name)
+    assert kipgen("check", folder=tmp_path).stdout == "2 specs: 0 errors, 0 warnings\n"
+    assert kipgen("generate", folder=tmp_path).stdout.startswith("my_protocol: ")
+    assert kipgen("generate", "--check", folder=tmp_path).returncode == 0
+
+
 def test_generate_refuses_specs_with_errors_and_writes_nothing(specs: Path, tmp_path: Path) -> None:
     file = specs / "FooRequest.json"
     file.write_text(file.read_text().replace('"[]Topic"', '"[][]Topic"'))
@@ -107,7 +115,8 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
         (["generate", "my_protocol", "--package", "not-a-name"], "'not-a-name' cannot be the name of a Python package"),
         (["generate", "my_protocol", "my_protocol", "--package", "a"], "--package names one package"),
         (["generate", "my_protocol", "--out", "my_protocol/FooRequest.json"], "FooRequest.json"),
-        (["check"], "Missing argument"),
+        (["check"], "name a folder of specs"),
+        (["generate"], "name a folder of specs"),
         (["rules", "no-such-rule"], "there is no rule named no-such-rule"),
         (["new", "lower"], "'lower' cannot be a message's name"),
         (["new", "Foo", "--type", "message"], "'message' is no message type"),

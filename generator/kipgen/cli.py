@@ -47,7 +47,10 @@ def _fail(text: str) -> NoReturn:
 
 @app.command()
 def generate(
-    specs: Annotated[list[Path], typer.Argument(help="Folders of specs, one for each package.")],
+    specs: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders of specs, one for each package; those in schemas/ if none is given."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the generated packages go.")] = Path("generated"),
     package: Annotated[
         str, typer.Option("--package", "-p", help="Dotted name of the package; the folder's name if not given.")
@@ -57,6 +60,7 @@ def generate(
     ] = False,
 ) -> None:
     """Generate a package of Python classes from each folder of specs."""
+    specs = specs or _packages_here()
     if package and len(specs) > 1:
         _fail("--package names one package; give one folder with it")
     stale = False
@@ -100,7 +104,12 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
 
 @app.command()
 def check(
-    paths: Annotated[list[Path], typer.Argument(help="Specs, each judged alone, or folders of them: packages.")],
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Specs, each judged alone, or folders of them: packages; those in schemas/ if none is given."
+        ),
+    ] = None,
     kafka: Annotated[
         bool, typer.Option("--kafka", help="Also apply the rules that only Kafka's own generator has.")
     ] = False,
@@ -110,7 +119,7 @@ def check(
 
     problems: list[Problem] = []
     count = 0
-    for path in paths:
+    for path in paths or _packages_here():
         if path.is_dir():
             checked, found = checker.read_folder(path, kafka=kafka)
             count += len(checked)
@@ -183,6 +192,14 @@ def new(
 
 app.command()(inspect)
 app.command()(advise)
+
+
+def _packages_here() -> list[Path]:
+    """The folders of specs of a project that keeps them in schemas/, as this one does."""
+    folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
+    if not folders:
+        _fail("name a folder of specs; there is none in schemas/ here")
+    return folders
 
 
 def _print_problems(problems: Iterable[Problem]) -> None:
