@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kipgen.names import RESERVED_ATTRIBUTES, attribute_name, class_name, json_name, module_name, snake_case
+from kipgen.names import RESERVED_ATTRIBUTES, attribute_name, class_name, module_name, snake_case
+from kipwire import Field
 
 field_names = st.from_regex(r"[A-Za-z][A-Za-z0-9]*", fullmatch=True)
 
@@ -66,4 +67,4 @@ def test_module_that_is_taken_gets_an_underscore(name: str, expected: str) -> No
 
 @pytest.mark.parametrize(("name", "expected"), [("TopicName", "topicName"), ("ISR", "iSR"), ("already", "already")])
 def test_json_name_lowers_the_first_letter_only(name: str, expected: str) -> None:
-    assert json_name(name) == expected
+    assert Field("any", name, "int32", default=0).json_name == expected

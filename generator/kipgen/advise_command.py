@@ -6,16 +6,16 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kipgen.console import ERR, fail
+
 _PIPED_WIDTH = 180
 """Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
-
-_err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def advise(
@@ -53,28 +53,28 @@ def advise(
     checked = check.read_file(spec)
     if checked.spec is None:
         for problem in checked.problems:
-            _err.print(f"[red]{escape(str(problem))}[/red]")
-        _fail(f"{spec} has errors, so there is nothing to advise on")
+            ERR.print(f"[red]{escape(str(problem))}[/red]")
+        fail(f"{spec} has errors, so there is nothing to advise on")
     if checked.spec.valid_versions.is_empty:
-        _fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
+        fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
     try:
         classes = source(package, checked.spec)
-        with _err.status("Reading samples") as status:
+        with ERR.status("Reading samples") as status:
             read = read_samples(
                 [*samples, *(more or ())], classes, version, lambda n: status.update(f"{n:,} messages counted")
             )
         if not read.counts.messages:
             for line in failures(read) if read.not_decoded else ():
-                _err.print(line)
-            _fail(f"the samples have no {checked.spec.name} that can be decoded ({read.others:,} other frames)")
+                ERR.print(line)
+            fail(f"the samples have no {checked.spec.name} that can be decoded ({read.others:,} other frames)")
         advice = advise_on(checked.spec, read.counts)
     except (SamplesError, AdviceError) as error:
-        _fail(str(error))
+        fail(str(error))
     if plot is not None:
         from kipgen.advise_plot import draw
 
         draw(advice, read, plot)
-        _err.print(f"drawn: {escape(str(plot))}")
+        ERR.print(f"drawn: {escape(str(plot))}")
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
@@ -88,11 +88,11 @@ def _need_plotting(file: Path) -> None:
     from kipgen.advise_plot import SUFFIXES
 
     if file.suffix.lower() not in SUFFIXES:
-        _fail(f"{file}: a picture is a file with one of the endings {', '.join(SUFFIXES)}")
+        fail(f"{file}: a picture is a file with one of the endings {', '.join(SUFFIXES)}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        _fail("--plot needs matplotlib: pip install kipwire[plot]")
+        fail("--plot needs matplotlib: pip install kipwire[plot]")
 
 
 def _output() -> Console:
@@ -100,8 +100,3 @@ def _output() -> Console:
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return Console(highlight=False)
     return Console(highlight=False, width=_PIPED_WIDTH)
-
-
-def _fail(text: str) -> NoReturn:
-    _err.print(f"[red]kipgen:[/red] {escape(text)}")
-    sys.exit(2)

@@ -11,13 +11,9 @@ from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 
-import black
-from black.mode import TargetVersion
-
 from kipgen.caches import cache_folder
 from kipgen.pymodel import LINE_LENGTH
 
-_MODE = black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH)
 _FEW = 3
 """So many pieces are done before a second process is up."""
 _CACHE_LIMIT = 64 * 2**20
@@ -47,7 +43,10 @@ def blacken(texts: Iterable[str], progress: Callable[[int, int], object]) -> dic
 
 
 def _format(text: str) -> str:
-    return black.format_str(text, mode=_MODE)
+    import black  # costs a tenth of a second, which a run with nothing new need not pay
+    from black.mode import TargetVersion
+
+    return black.format_str(text, mode=black.Mode(target_versions={TargetVersion.PY311}, line_length=LINE_LENGTH))
 
 
 def _format_all(texts: list[str]) -> Iterable[str]:
@@ -64,7 +63,6 @@ class _Cache:
     def __init__(self) -> None:
         folder = cache_folder("black")
         self.path = folder / f"{version('black')}.sqlite" if folder else None
-        self.mode = _MODE.get_cache_key()
 
     def look_up(self, texts: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -73,7 +71,7 @@ class _Cache:
         try:
             with closing(_connection(self.path)) as connection:
                 for text in texts:
-                    row = connection.execute("SELECT result FROM pieces WHERE key = ?", (self._key(text),)).fetchone()
+                    row = connection.execute("SELECT result FROM pieces WHERE key = ?", (_key(text),)).fetchone()
                     if row is not None:
                         found[text] = row[0]
         except (sqlite3.Error, OSError):
@@ -87,13 +85,14 @@ class _Cache:
             if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:
                 self.path.unlink()
             with closing(_connection(self.path)) as connection, connection:
-                rows = [(self._key(text), result) for text, result in pieces.items()]
+                rows = [(_key(text), result) for text, result in pieces.items()]
                 connection.executemany("INSERT OR REPLACE INTO pieces VALUES (?, ?)", rows)
         except (sqlite3.Error, OSError):
             return
 
-    def _key(self, text: str) -> bytes:
-        return hashlib.sha256(f"{self.mode}\n{text}".encode()).digest()
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(f"{LINE_LENGTH}\n{text}".encode()).digest()
 
 
 def _connection(path: Path) -> sqlite3.Connection:

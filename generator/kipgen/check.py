@@ -30,10 +30,6 @@ class Checked:
     draft: Draft | None = field(default=None, repr=False, compare=False)
     """The message as far as it could be read, for the rules of a package."""
 
-    @property
-    def is_accepted(self) -> bool:
-        return self.spec is not None
-
 
 def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
     """Judge one spec file alone; whatever is wrong with it is a problem, never an exception.

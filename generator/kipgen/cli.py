@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from kipgen.advise_command import advise
+from kipgen.console import ERR, fail
 from kipgen.inspect_command import inspect
 from kipgen.problems import Problem
 
@@ -25,7 +26,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _out = Console(highlight=False, soft_wrap=True)
-_err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -33,16 +33,11 @@ def main() -> None:
     try:
         app()
     except KeyboardInterrupt:
-        _err.print("kipgen: interrupted; run it again to finish")
+        ERR.print("kipgen: interrupted; run it again to finish")
         sys.exit(130)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}")
-
-
-def _fail(text: str) -> NoReturn:
-    _err.print(f"[red]kipgen:[/red] {escape(text)}")
-    sys.exit(2)
+        fail(f"{where}{error.strerror or error}")
 
 
 @app.command()
@@ -62,14 +57,14 @@ def generate(
     """Generate a package of Python classes from each folder of specs."""
     specs = specs or _packages_here()
     if package and len(specs) > 1:
-        _fail("--package names one package; give one folder with it")
+        fail("--package names one package; give one folder with it")
     stale = False
     for folder in specs:
         if not folder.is_dir():
-            _fail(f"{folder} is not a folder of specs")
+            fail(f"{folder} is not a folder of specs")
         name = package or folder.resolve().name
         if not all(part.isidentifier() for part in name.split(".")):
-            _fail(f"{name!r} cannot be the name of a Python package; give one with --package")
+            fail(f"{name!r} cannot be the name of a Python package; give one with --package")
         stale |= _generate_package(folder, out.joinpath(*name.split(".")), name, check)
     if stale:
         sys.exit(1)
@@ -82,19 +77,19 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     from kipgen.generate import carry_out, differences, plan
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=_err, transient=True) as bar:
+    with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task(f"Generating {name}", total=None)
         planned = plan(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
     _print_problems(planned.problems)
     for path in planned.foreign:
-        _err.print(f"[red]{package / path}[/red] is in the way: kipgen did not make it and will not replace it")
+        ERR.print(f"[red]{package / path}[/red] is in the way: kipgen did not make it and will not replace it")
     if planned.has_errors:
         sys.exit(1)
     if check:
         for line in differences(planned):
             _out.print(line, markup=False)
         verdict = "up to date" if planned.is_up_to_date else "[red]not up to date[/red]: run kipgen generate"
-        _err.print(f"{name}: {verdict}")
+        ERR.print(f"{name}: {verdict}")
         return not planned.is_up_to_date
     carry_out(planned)
     counts = f"{len(planned.contents)} files written, {len(planned.stale)} removed"
@@ -145,7 +140,7 @@ def rules(
     wanted = [rule for rule in ALL if not ids or rule.id in ids]
     unknown = sorted(set(ids or ()) - {rule.id for rule in ALL})
     if unknown:
-        _fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
+        fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
     for rule in wanted:
         notes: list[str] = [rule.severity or "only with --kafka"]
         if rule.severity == "warning" and rule.kafka == "error":
@@ -175,14 +170,14 @@ def new(
     from kipgen.starter import starter_specs
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
-        _fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
+        fail(f"{name!r} cannot be a message's name: letters and digits with a capital first")
     try:
         texts = starter_specs(name, type_, api_key)
     except ValueError as error:
-        _fail(str(error))
+        fail(str(error))
     for file in texts:
         if (folder / file).exists():
-            _fail(f"{folder / file} is there already")
+            fail(f"{folder / file} is there already")
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
         (folder / file).write_text(text, encoding="utf-8")
@@ -198,14 +193,14 @@ def _packages_here() -> list[Path]:
     """The folders of specs of a project that keeps them in schemas/, as this one does."""
     folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
     if not folders:
-        _fail("name a folder of specs; there is none in schemas/ here")
+        fail("name a folder of specs; there is none in schemas/ here")
     return folders
 
 
 def _print_problems(problems: Iterable[Problem]) -> None:
     for problem in problems:
         colour = "red" if problem.severity == "error" else "yellow"
-        _err.print(f"[{colour}]{escape(str(problem))}[/{colour}]")
+        ERR.print(f"[{colour}]{escape(str(problem))}[/{colour}]")
 
 
 def _counted(number: int, noun: str) -> str:

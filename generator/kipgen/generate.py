@@ -149,10 +149,11 @@ def _specs_to_render(
     specs: Path, old: Manifest, sources: set[str], changed: set[str]
 ) -> tuple[dict[str, MessageSpec], tuple[Problem, ...]]:
     """The specs whose code has to be made again, by source, and what is wrong with them or with the package."""
-    checked = {source: check.read_file(specs / source) for source in sorted(changed)}
-    fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
-    if sources == set(old.specs) and len(fresh) == len(checked) and _package_is_as_before(old, fresh):
-        return fresh, tuple(problem for one in checked.values() for problem in one.problems)
+    if sources == set(old.specs):
+        checked = {source: check.read_file(specs / source) for source in sorted(changed)}
+        fresh = {source: one.spec for source, one in checked.items() if one.spec is not None}
+        if len(fresh) == len(checked) and _package_is_as_before(old, fresh):
+            return fresh, tuple(problem for one in checked.values() for problem in one.problems)
     # The package as a whole may break a rule now, or its headers may have changed.
     everything, problems = check.read_folder(specs)
     found = {Path(one.file).relative_to(specs).as_posix(): one.spec for one in everything if one.spec is not None}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import cast
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
-from kipwire.registry import KAFKA_PACKAGE, Registry
+from kipwire.registry import Registry
+from kipwire.structs import expect_end
 from kipwire.walk import Element, walk
 
 _SIZE = struct.Struct(">i")
@@ -64,7 +63,7 @@ def inspect_message(cls: type[Message], data: bytes) -> Inspection:
     pieces: list[Piece] = []
     fault = None
     try:
-        _expect_end(cls, _read(cls, data, 0, pieces), data)
+        expect_end(cls, _read(cls, data, 0, pieces), data)
     except DecodeError as error:
         fault = error
     return Inspection(cls.NAME, cls.VERSION, data, tuple(pieces), fault)
@@ -104,12 +103,6 @@ def _read(cls: type[Message], data: bytes, pos: int, pieces: list[Piece]) -> int
         pieces.append(Piece(part, it.path, it.role, it.kind, it.start, it.end, it.value, about))
 
     return walk(cls, data, pos, add)
-
-
-def _expect_end(cls: type[Message], end: int, data: bytes) -> None:
-    if end < len(data):
-        reason = f"{len(data) - end} bytes are left over behind the message"
-        raise DecodeError(cls.NAME, cls.VERSION, "", end, reason)
 
 
 # Frames.
@@ -170,7 +163,7 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
         if isinstance(contents.body, DecodeError):
             raise contents.body
         pos = _read(contents.body, frame, pos, pieces)
-        _expect_end(contents.body, pos, frame)
+        expect_end(contents.body, pos, frame)
         if size is not None:
             _expect_size(contents.body, size, data)
     except DecodeError as error:
@@ -210,7 +203,6 @@ def _request_contents(registry: Registry, frame: bytes, start: int) -> _Contents
 
 
 def _header(registry: Registry, name: str, version: int | None) -> type[Message]:
-    """A header's class; of the lowest version for None. Packages without headers of their own use Kafka's."""
-    if name not in registry.names():
-        registry = cast(Registry, import_module(KAFKA_PACKAGE).REGISTRY)
+    """A header's class; of the lowest version for None."""
+    registry = registry.with_header(name)
     return registry.message(name, registry.versions(name).start if version is None else version)

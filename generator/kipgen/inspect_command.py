@@ -6,11 +6,13 @@ import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
+
+from kipgen.console import ERR, fail
 
 if TYPE_CHECKING:
     from kipgen.inspect import Inspection
@@ -44,7 +46,7 @@ def inspect(
     try:
         inspection = _inspection(words or [], request, response, package)
     except ValueError as error:  # KipwireError is one
-        _fail(str(error))
+        fail(str(error))
     if html is not None:
         _write_page(html, inspection)
     if json:
@@ -53,13 +55,8 @@ def inspect(
         _print_text(inspection)
     if inspection.fault is not None:
         if html is not None:
-            Console(stderr=True, highlight=False, soft_wrap=True).print(Text(f"fault: {inspection.fault}", "red"))
+            ERR.print(Text(f"fault: {inspection.fault}", "red"))
         sys.exit(1)
-
-
-def _fail(text: str) -> NoReturn:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(Text.assemble(("kipgen:", "red"), f" {text}"))
-    sys.exit(2)
 
 
 def _inspection(words: list[str], request: bool, response: tuple[str, int] | None, package: str) -> Inspection:

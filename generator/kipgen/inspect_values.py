@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import math
 import uuid
+
+from kipwire.json_form import bytes_to_json, float_to_json, uuid_to_json
 
 _LONGEST_TEXT = 80
 """Characters."""
@@ -25,7 +25,7 @@ def value_text(value: object) -> str:
             cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
             return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {len(value)} characters"
         case uuid.UUID():
-            return f"{value} = {_base64_uuid(value)}"
+            return f"{value} = {uuid_to_json(value)}"
         case bytes():
             return _bytes_text(value)
         case _:
@@ -36,14 +36,12 @@ def value_json(value: object) -> bool | int | float | str | None:
     """A value in the JSON form of messages (docs/json.md)."""
     match value:
         case uuid.UUID():
-            return _base64_uuid(value)
+            return uuid_to_json(value)
         case bytes():
-            return base64.b64encode(value).decode()
-        case float() if math.isnan(value):
-            return "NaN"
-        case float() if math.isinf(value):
-            return "Infinity" if value > 0 else "-Infinity"
-        case None | bool() | int() | float() | str():
+            return bytes_to_json(value)
+        case float():
+            return float_to_json(value)
+        case None | bool() | int() | str():
             return value
         case _:
             raise TypeError(f"no message has a value of type {type(value).__name__}")
@@ -72,7 +70,3 @@ def _bytes_text(value: bytes) -> str:
         return size
     dots = "..." if len(value) > _LONGEST_PREVIEW else ""
     return f"{size} |{printable(value[:_LONGEST_PREVIEW])}|{dots}"
-
-
-def _base64_uuid(value: uuid.UUID) -> str:
-    return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")

@@ -58,15 +58,6 @@ class StructLayout:
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
 
-    @property
-    def positional(self) -> tuple[FieldLayout, ...]:
-        return tuple(field for field in self.fields if field.tag is None)
-
-    @property
-    def tagged(self) -> tuple[FieldLayout, ...]:
-        """In the order of their tags, which is their order on the wire."""
-        return tuple(sorted((f for f in self.fields if f.tag is not None), key=lambda field: field.tag or 0))
-
 
 @dataclass(frozen=True, slots=True)
 class MessageLayout:

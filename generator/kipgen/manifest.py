@@ -25,6 +25,7 @@ _COMMAND_LINE = (
     "advise_samples.py",
     "advise_text.py",
     "cli.py",
+    "console.py",
     "inspect.html.j2",
     "inspect.py",
     "inspect_command.py",

@@ -62,11 +62,6 @@ def class_name(name: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_CLASSES else name
 
 
-def json_name(field_name: str) -> str:
-    """The key of a field in the JSON form: its name with the first letter lowered."""
-    return field_name[:1].lower() + field_name[1:]
-
-
 def module_name(message_name: str) -> str:
     """The generated sub-package of a message; `_` is added to a name that is taken."""
     name = snake_case(message_name)

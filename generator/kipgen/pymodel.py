@@ -225,6 +225,11 @@ def _docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
         lines += ["", "Attributes:"]
         for field in fields:
             lines += _wrap(f"{field.attribute} ({_type_note(field)}): {_meaning(field)}", "    ", "        ")
+    return docstring_text(lines)
+
+
+def docstring_text(lines: list[str]) -> str:
+    """Lines as they may stand between the quotes of a docstring."""
     return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
 
 

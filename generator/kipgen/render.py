@@ -17,7 +17,7 @@ import jinja2
 from kipgen import names
 from kipgen.caches import cache_folder
 from kipgen.layout import MessageLayout, lay_out
-from kipgen.pymodel import LINE_LENGTH, formats, python_structs
+from kipgen.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import MessageSpec
@@ -137,8 +137,7 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )
     lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
-    docstring = "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
-    return (_render("message.py.j2", source=source, docstring=docstring),)
+    return (_render("message.py.j2", source=source, docstring=docstring_text(lines)),)
 
 
 def _imports(classes: str, *, has_formats: bool) -> str:

@@ -67,7 +67,8 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _float_to_json(value: float) -> float | str:
+def float_to_json(value: float) -> float | str:
+    """A float64; what JSON has no number for is a string."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -75,21 +76,23 @@ def _float_to_json(value: float) -> float | str:
     return float(value)
 
 
-def _bytes_to_json(value: bytes) -> str:
+def bytes_to_json(value: bytes) -> str:
+    """Bytes or records in standard base64."""
     return base64.b64encode(bytes(value)).decode()
 
 
-def _uuid_to_json(value: uuid.UUID) -> str:
+def uuid_to_json(value: uuid.UUID) -> str:
+    """A uuid in URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
 
 
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(INTEGER_BITS, index),
     "bool": bool,
-    "float64": _float_to_json,
-    "bytes": _bytes_to_json,
-    "records": _bytes_to_json,
-    "uuid": _uuid_to_json,
+    "float64": float_to_json,
+    "bytes": bytes_to_json,
+    "records": bytes_to_json,
+    "uuid": uuid_to_json,
 }
 
 

@@ -6,6 +6,7 @@ import struct
 from importlib import import_module
 
 from kipwire.errors import DecodeError, UnsupportedVersionError
+from kipwire.structs import expect_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,19 +167,25 @@ class Registry:
         header: Message = self._header_class("ResponseHeader", body)(correlation_id=correlation_id)
         return header.encode() + body.encode()
 
+    def with_header(self, name: str) -> Registry:
+        """The registry that has a header: this one, or Kafka's where the package has none of its own.
+
+        Args:
+            name: `RequestHeader` or `ResponseHeader`.
+        """
+        if name in self._by_name:
+            return self
+        kafka: Registry = import_module(KAFKA_PACKAGE).REGISTRY
+        return kafka
+
     def _decode(self, header_name: str, body_class: type[Message], frame: bytes) -> tuple[Message, Message]:
         header, body_at = self._header_class(header_name, body_class).read(frame)
         body, end = body_class.read(frame, body_at)
-        if end != len(frame):
-            reason = f"{len(frame) - end} bytes are left over behind the message"
-            raise DecodeError(body_class.NAME, body_class.VERSION, "", end, reason)
+        expect_end(body_class, end, frame)
         return header, body
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
-        version = body.HEADER_VERSION
-        if name in self._by_name:
-            return self.message(name, version)
-        return import_module(KAFKA_PACKAGE).message(name, version)
+        return self.with_header(name).message(name, body.HEADER_VERSION)
 
     def _named(self, name: str) -> Entry:
         entry = self._by_name.get(name)

@@ -239,6 +239,17 @@ class Message(Struct):
         return read_json(cls, value)
 
 
+def expect_end(cls: type[Message], end: int, data: bytes) -> None:
+    """See that a message which ends there takes the buffer to its last byte.
+
+    Raises:
+        DecodeError: bytes are left over.
+    """
+    if end < len(data):
+        reason = f"{len(data) - end} bytes are left over behind the message"
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, reason)
+
+
 def _explain_decode(
     cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
 ) -> NoReturn:
@@ -246,9 +257,8 @@ def _explain_decode(
     from kipwire.walk import walk
 
     end = walk(cls, data, offset)
-    if whole and end < len(data):
-        reason = f"{len(data) - end} bytes are left over behind the message"
-        raise DecodeError(cls.NAME, cls.VERSION, "", end, reason)
+    if whole:
+        expect_end(cls, end, data)
     raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
 
 
