@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kipgen import names
+from kipgen.layout_parts import Part, lay_out_parts
 from kipgen.spec import Default, FieldSpec, MessageSpec
 from kipgen.types import ENCODABLE, Encoding, FieldType
 from kipgen.versions import Versions
@@ -33,6 +34,8 @@ class FieldLayout:
     ignorable: bool
     map_key: bool
     entity_type: str | None
+    bits: int | None = None
+    """Of an attribute that is some bits of an integer of its type: how many."""
 
     @property
     def is_sized(self) -> bool:
@@ -57,6 +60,8 @@ class StructLayout:
     """In the order of the spec, tagged ones among them."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
+    parts: tuple[Part, ...] = ()
+    """Of a layout: what stands in each place. Elsewhere the fields tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +106,15 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
 
 
 def _struct(spec: MessageSpec, version: int, name: str, about: str, fields: tuple[FieldSpec, ...]) -> StructLayout:
+    present = tuple(field for field in fields if version in field.versions)
+    if spec.is_layout:
+        attributes, parts = lay_out_parts(spec, version, present, lambda field: _field(spec, version, field))
+        return StructLayout(names.class_name(name), about, False, attributes, (), parts)
     return StructLayout(
         class_name=names.class_name(name),
         about=about,
         flexible=version in spec.flexible_versions,
-        fields=tuple(_field(spec, version, field) for field in fields if version in field.versions),
+        fields=tuple(_field(spec, version, field) for field in present),
         declared_tags=tuple(sorted(field.tag for field in fields if field.tag is not None)),
     )
 

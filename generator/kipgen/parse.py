@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.defaults import parse_default, type_default
 from kipgen.draft import Body, BodyKind, Draft, FieldDraft, Part
+from kipgen.parse_wire_form import refuse_foreign, wire_form
 from kipgen.problems import Problem
 from kipgen.shape import Shape, out_of_range, shown
 from kipgen.source import Document, JsonPath, WrittenFloat
@@ -67,7 +68,7 @@ def finished(draft: Draft) -> MessageSpec:
     return replace(draft.message, structs=tuple(done.values()))
 
 
-class _Node:
+class Node:
     """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
 
     def __init__(self, parser: _Parser, path: JsonPath, value: dict[str, object]) -> None:
@@ -134,7 +135,7 @@ class _Node:
         elif isinstance(value, list):
             yield from (((*path, index), item) for index, item in enumerate(value) if isinstance(item, dict))
 
-    def report(self, name: str, rule: str, text: str, *below: str) -> None:
+    def report(self, name: str, rule: str, text: str, *below: str | int) -> None:
         """Note a problem with a property's value, or with the value of a key within it."""
         path = (*self.path, name, *below)
         if path not in self.parser.document.value_offsets:
@@ -162,7 +163,7 @@ class _Parser:
 
     def draft(self) -> Draft:
         assert isinstance(self.document.value, dict)
-        node = _Node(self, (), self.document.value)
+        node = Node(self, (), self.document.value)
         name = node.name(_CAPITALISED, "letters and digits with a capital first")
         valid = node.versions("validVersions", Versions.ALL)
         if "validVersions" in node.value and "validVersions" not in node.broken and not node.filled("validVersions"):
@@ -187,7 +188,7 @@ class _Parser:
             listeners=() if retired else _listeners(node),
             latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
         )
-        common = [_Node(self, path, value) for path, value in node.objects("commonStructs")]
+        common = [Node(self, path, value) for path, value in node.objects("commonStructs")]
         self.common_names = frozenset(struct.text("name") or "" for struct in common)
         within = None if "validVersions" in node.broken else valid
         fields = self._fields(node, message, within, "flexibleVersions" in node.broken)
@@ -198,7 +199,7 @@ class _Parser:
             self._common_struct(struct, message, within, "flexibleVersions" in node.broken)
         return Draft(message, node.part(), (own, *self.bodies))
 
-    def _common_struct(self, node: _Node, message: MessageSpec, within: Versions | None, loose: bool) -> None:
+    def _common_struct(self, node: Node, message: MessageSpec, within: Versions | None, loose: bool) -> None:
         name = node.name(_CAPITALISED, "letters and digits with a capital first, as struct names have")
         versions = node.versions("versions", Versions.ALL)
         if "versions" not in node.broken and not node.filled("versions"):
@@ -209,13 +210,13 @@ class _Parser:
         self._add_body("common", node.part(), name, versions, fields, node.text("about") or "")
 
     def _fields(
-        self, holder: _Node, message: MessageSpec, within: Versions | None, loose: bool
+        self, holder: Node, message: MessageSpec, within: Versions | None, loose: bool
     ) -> tuple[FieldDraft, ...]:
         return tuple(
-            self._field(_Node(self, path, value), message, within, loose) for path, value in holder.objects("fields")
+            self._field(Node(self, path, value), message, within, loose) for path, value in holder.objects("fields")
         )
 
-    def _field(self, node: _Node, message: MessageSpec, within: Versions | None, loose: bool) -> FieldDraft:
+    def _field(self, node: Node, message: MessageSpec, within: Versions | None, loose: bool) -> FieldDraft:
         """Read a field and the struct that it brings along.
 
         Args:
@@ -224,6 +225,8 @@ class _Parser:
             within: the versions in which the field's struct exists; None if not known.
             loose: whether the message's flexible versions are not known.
         """
+        if message.is_layout:
+            refuse_foreign(node)
         name = node.name(_ALPHANUMERIC, "letters and digits with a letter first")
         type_ = _type(node)
         override = _override(node)
@@ -245,6 +248,7 @@ class _Parser:
             map_key=node.flag("mapKey"),
             entity_type=None if (entity := node.text("entityType")) == "unknown" else entity,
             zero_copy=node.flag("zeroCopy"),
+            wire=wire_form(node),
         )
         present = None if within is None or "versions" in node.broken else within.intersect(versions)
         position = len(self.bodies)
@@ -271,13 +275,13 @@ class _Parser:
         self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
 
 
-def _listeners(node: _Node) -> tuple[str, ...]:
+def _listeners(node: Node) -> tuple[str, ...]:
     value = node.value.get("listeners")
     items = value if isinstance(value, list) else [value]
     return tuple(item for item in items if isinstance(item, str)) if "listeners" not in node.broken else ()
 
 
-def _type(node: _Node) -> FieldType:
+def _type(node: Node) -> FieldType:
     text = node.text("type")
     if text is None:
         node.broken.add("type")
@@ -289,7 +293,7 @@ def _type(node: _Node) -> FieldType:
         return _UNKNOWN_TYPE
 
 
-def _override(node: _Node) -> Versions | None:
+def _override(node: Node) -> Versions | None:
     if "flexibleVersions" not in node.value or "flexibleVersions" in node.broken:
         return None
     if not node.filled("flexibleVersions"):
@@ -299,7 +303,7 @@ def _override(node: _Node) -> Versions | None:
     return None if "flexibleVersions" in node.broken else override
 
 
-def _versions_and_tag(node: _Node, flexible: Versions, loose: bool) -> tuple[Versions, int | None, Versions]:
+def _versions_and_tag(node: Node, flexible: Versions, loose: bool) -> tuple[Versions, int | None, Versions]:
     """The field's versions, tag and tagged versions, each with its default.
 
     A tag alone means tagged in all flexible versions, and a tagged field exists where it is tagged (KIP-482,
@@ -325,7 +329,7 @@ def _versions_and_tag(node: _Node, flexible: Versions, loose: bool) -> tuple[Ver
     return versions, tag, tagged
 
 
-def _default(node: _Node, type_: FieldType) -> Default:
+def _default(node: Node, type_: FieldType) -> Default:
     text = node.text("default") if "type" not in node.broken else None
     try:
         return parse_default(type_, text or "")
@@ -334,7 +338,7 @@ def _default(node: _Node, type_: FieldType) -> Default:
         return type_default(type_)
 
 
-def _encodings(node: _Node, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
+def _encodings(node: Node, property_: str, versions: Versions) -> tuple[tuple[Versions, Encoding], ...]:
     """The encodings by version, the lowest first; a single one covers just the field's versions (KIP-625)."""
     value = node.value.get(property_)
     path = (*node.path, property_)
@@ -362,7 +366,7 @@ def _encodings(node: _Node, property_: str, versions: Versions) -> tuple[tuple[V
     return tuple(sorted(result, key=lambda pair: pair[0].lowest))
 
 
-def _encoding(node: _Node, property_: str, name: object, *key: str) -> Encoding | None:
+def _encoding(node: Node, property_: str, name: object, *key: str) -> Encoding | None:
     try:
         return Encoding.parse(str(name))
     except ValueError as error:

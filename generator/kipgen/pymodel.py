@@ -6,6 +6,7 @@ import dataclasses
 import math
 import textwrap
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
@@ -93,8 +94,13 @@ class PyStruct:
     @property
     def slots(self) -> str:
         """What `__slots__` is, as an expression."""
-        slots = [field.slot for field in self.fields]
-        return f"({', '.join(map(_quoted, slots))}{',' * (len(slots) == 1)})"
+        return slots_expression(self.fields)
+
+
+def slots_expression(fields: Sequence[PyField]) -> str:
+    """What `__slots__` of a class with these fields is."""
+    slots = [field.slot for field in fields]
+    return f"({', '.join(map(quoted, slots))}{',' * (len(slots) == 1)})"
 
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
@@ -141,14 +147,14 @@ def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
 
 
 def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
-    fields = tuple(_field(field, may_be_empty) for field in struct.fields)
+    fields = tuple(python_field(field, may_be_empty) for field in struct.fields)
     positional = tuple(field for field in fields if field.tag is None)
     tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
         declared_tags=struct.declared_tags,
-        docstring=_docstring(struct, fields),
+        docstring=struct_docstring(struct, fields),
         fields=fields,
         tagged=tuple(
             PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,))) for field in tagged
@@ -158,7 +164,8 @@ def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
     )
 
 
-def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
+def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = frozenset()) -> PyField:
+    """A field as an attribute; `may_be_empty` names the structs that can take no byte."""
     is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
     default = _default_expression(field)
     kind = f"int{field.encoding.bits}" if field.encoding is not None else field.type.element
@@ -166,7 +173,7 @@ def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
     return PyField(
         **{part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)},
         slot=f"_lazy_{field.attribute}" if is_lazy else field.attribute,
-        local=_local(field.attribute),
+        local=local_name(field.attribute),
         is_lazy=is_lazy,
         elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
         annotation=_annotation(field),
@@ -179,7 +186,7 @@ def _field(field: FieldLayout, may_be_empty: set[str]) -> PyField:
     )
 
 
-def _local(attribute: str) -> str:
+def local_name(attribute: str) -> str:
     """A local variable for the value of an attribute; functions named after `struct` formats are taken, too."""
     is_taken = attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
     return f"{attribute}_" if is_taken else attribute
@@ -201,10 +208,10 @@ def _default_expression(field: FieldLayout) -> str:
         return f'uuid.UUID("{default}")' if default.int else "ZERO_UUID"
     if isinstance(default, float) and not math.isfinite(default):
         return f'float("{default}")'
-    return _quoted(default) if isinstance(default, str) else repr(default)
+    return quoted(default) if isinstance(default, str) else repr(default)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """A string literal in double quotes, as black would have it."""
     literal = repr(text)
     if literal.startswith('"') or '"' in literal:
@@ -215,10 +222,10 @@ def _quoted(text: str) -> str:
 def _literal(text: str) -> str:
     """A string literal that fits the line length, in adjacent pieces if need be."""
     pieces = textwrap.wrap(text, LINE_LENGTH - 22, break_long_words=False, drop_whitespace=False) or [""]
-    return " ".join(_quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(_quoted, pieces))})"
+    return " ".join(quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(quoted, pieces))})"
 
 
-def _docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
+def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
     lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
     if fields:
@@ -237,6 +244,8 @@ def _type_note(field: PyField) -> str:
     notes = [str(field.type)]
     if field.encoding is not None:
         notes.append(str(field.encoding))
+    if field.bits is not None:
+        notes.append(f"{field.bits} bits")
     if field.nullable:
         notes.append("nullable")
     if field.tag is not None:

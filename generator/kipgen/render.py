@@ -17,7 +17,9 @@ import jinja2
 from kipgen import names
 from kipgen.caches import cache_folder
 from kipgen.layout import MessageLayout, lay_out
-from kipgen.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
+from kipgen.layout_python import PyLayout, layout_formats, layout_local, python_layouts
+from kipgen.layout_steps import fixed_code
+from kipgen.pymodel import LINE_LENGTH, PyStruct, docstring_text, formats, python_structs
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import MessageSpec
@@ -108,11 +110,15 @@ def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
 
 def _module(layout: MessageLayout, source: str) -> Pieces:
     """The module of a version with code of its own."""
-    structs = python_structs(layout)
-    classes = [
-        _render("class.py.j2", struct=struct, message=layout if struct is structs[-1] else None) for struct in structs
-    ]
-    read_formats, write_formats = formats(structs)
+    structs: tuple[PyStruct | PyLayout, ...]
+    if layout.spec.is_layout:
+        structs = layouts = python_layouts(layout)
+        read_formats, write_formats = layout_formats(layouts)
+    else:
+        structs = messages = python_structs(layout)
+        read_formats, write_formats = formats(messages)
+    template = "layout_class.py.j2" if layout.spec.is_layout else "class.py.j2"
+    classes = [_render(template, struct=struct, message=layout if struct is structs[-1] else None) for struct in structs]
     head = _render(
         "head.py.j2",
         source=source,
@@ -147,6 +153,9 @@ def _imports(classes: str, *, has_formats: bool) -> str:
     if "uuid." in classes:
         standard.append("import uuid")
     runtime = ["import kipwire"]
+    modules = [name for name in ("checksums", "layouts") if f"{name}." in classes]
+    if modules:
+        runtime.append(f"from kipwire import {', '.join(modules)}")
     for module, available in sorted(RUNTIME_NAMES.items()):
         used = sorted(available & words)
         if used:
@@ -167,6 +176,8 @@ def _environment() -> jinja2.Environment:
         autoescape=False,  # it is Python, not HTML
     )
     environment.filters["dense"] = _dense
+    environment.filters["local"] = layout_local
+    environment.filters["code"] = fixed_code
     return environment
 
 

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
+from kipgen.wire_form import WireForm
 
-MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value")
+MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class FieldSpec:
     map_key: bool = False
     entity_type: str | None = None
     zero_copy: bool = False
+    wire: WireForm = WireForm()
+    """How it stands on the wire, in a layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,11 @@ class MessageSpec:
     deprecated_versions: Versions = Versions.NONE
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
+
+    @property
+    def is_layout(self) -> bool:
+        """Whether it describes bytes exactly as they stand, with properties that other messages do not have."""
+        return self.type == "layout"
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name.

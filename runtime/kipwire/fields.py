@@ -22,6 +22,7 @@ class Field:
     __slots__ = (
         "about",
         "array",
+        "bits",
         "compact",
         "default",
         "element",
@@ -50,6 +51,7 @@ class Field:
         compact: bool = False,
         tag: int | None = None,
         encoding: str | None = None,
+        bits: int | None = None,
         ignorable: bool = False,
         map_key: bool = False,
         entity_type: str | None = None,
@@ -74,6 +76,8 @@ class Field:
         """Number of a tagged field; None for a positional one."""
         self.encoding = encoding
         """KIP-625 encoding of an integer; None for the fixed form of the type's width."""
+        self.bits = bits
+        """How many bits of an integer of that type the value has, without a sign; None where it has the integer."""
         self.ignorable = ignorable
         """Whether a value may be dropped where a version does not have the field."""
         self.map_key = map_key

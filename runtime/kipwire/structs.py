@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import NoReturn, Self
 
     from kipwire.fields import Field
+    from kipwire.layouts import Part
 
 T = TypeVar("T")
 
@@ -90,6 +91,8 @@ class Struct:
     """The tags that this version has fields for."""
     DECLARED_TAGS: ClassVar[frozenset[int]] = frozenset()
     """The tags that any version has fields for; those of other versions are errors here, not unknown tags."""
+    LAYOUT: ClassVar[tuple[Part, ...] | None] = None
+    """Of a layout (a record format): what stands in each place on the wire. None where `FIELDS` says it all."""
 
     _unknown_tagged_fields: dict[int, bytes] | None
 
@@ -145,7 +148,7 @@ class Message(Struct):
 
         @classmethod
         def _read(cls, data: bytes, pos: int) -> tuple[Self, int]: ...
-        def _write(self, add: Callable[[bytes], object]) -> None: ...
+        def _write(self, add: Callable[[bytes], object], /) -> None: ...
 
     @classmethod
     def decode(cls, data: bytes) -> Self:

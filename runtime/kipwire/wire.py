@@ -82,7 +82,7 @@ UNPACK_FLOAT64, PACK_FLOAT64 = _Unpackers("d"), _Packers("d")
 # Unsigned varints (KIP-482). The first byte is read inline; these take over where it is 128 or more.
 
 
-def _read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
+def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
     """The varint whose first byte stands before `pos`: minimal form only, and no more than so many bits."""
     byte = data[pos]
     value = byte << 7 | data[pos - 1] & 0x7F
@@ -105,7 +105,7 @@ def _read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 def read_size(data: bytes, pos: int) -> tuple[int, int]:
     """A compact size, a count or a tag of two bytes and more: (value, position behind it)."""
-    return _read_varint(data, pos, 31)
+    return read_varint(data, pos, 31)
 
 
 def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
@@ -154,13 +154,13 @@ def write_string_size(size: int) -> bytes:
 
 def read_packed(data: bytes, pos: int, bits: int) -> tuple[int, int]:
     """A zigzag varint of two bytes and more."""
-    value, pos = _read_varint(data, pos, bits)
+    value, pos = read_varint(data, pos, bits)
     return (value >> 1) ^ -(value & 1), pos
 
 
 def read_upacked(data: bytes, pos: int, bits: int) -> tuple[int, int]:
     """A varint of two bytes and more that holds the two's complement pattern of so many bits."""
-    value, pos = _read_varint(data, pos, bits)
+    value, pos = read_varint(data, pos, bits)
     return (value - (1 << bits) if value >> bits - 1 else value), pos
 
 

@@ -1,0 +1,89 @@
+"""Part of station two: the properties of a field that only layouts have, and those that layouts do not have."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from kipgen.wire_form import VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.parse import Node
+
+_INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
+_NOT_IN_LAYOUTS = {
+    "tag": "a layout has no tagged fields",
+    "taggedVersions": "a layout has no tagged fields",
+    "flexibleVersions": "a layout has no compact lengths",
+    "elementEncoding": "the integers of a layout's arrays have a fixed width",
+}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
+
+
+def wire_form(node: Node) -> WireForm:
+    """Read them; what cannot be read is reported and left out."""
+    return WireForm(
+        size=node.filled("size"),
+        count=node.filled("count"),
+        is_size_of_rest=node.filled("sizeOf") is not None,
+        checksum=_checksum(node),
+        constant=_constant(node),
+        bits=tuple(_bits(node)),
+        present_if=node.filled("presentIf"),
+        absent_if=node.filled("absentIf"),
+        size_only_with=node.filled("sizeOnlyWith"),
+        is_sorted=node.flag("sorted"),
+        same_length_as=node.filled("sameLengthAs"),
+    )
+
+
+def refuse_foreign(node: Node) -> None:
+    """Report what a field of a layout cannot have; to all who come later it is broken."""
+    for name, reason in _NOT_IN_LAYOUTS.items():
+        if name in node.value and name not in node.broken:
+            node.report(name, "not-in-layouts", f"{reason}; leave {name} out")
+
+
+def _checksum(node: Node) -> ChecksumSpec | None:
+    value = node.value.get("checksum")
+    if not isinstance(value, dict) or "checksum" in node.broken:
+        return None
+    if node.parser.broken_by_parent.get((*node.path, "checksum")):
+        node.broken.add("checksum")
+        return None
+    return ChecksumSpec(str(value["algorithm"]), str(value["from"]))
+
+
+def _constant(node: Node) -> int | str | None:
+    text = node.filled("constant")
+    if text is None or text.strip() == VERSION:
+        return text and VERSION
+    if not _INTEGER.fullmatch(text):
+        node.report("constant", "constant-value", f"{text!r} is no constant; write a whole number, or {VERSION}")
+        return None
+    return int(text, 0) if "x" in text.lower() else int(text)
+
+
+def _bits(node: Node) -> Iterator[BitsSpec]:
+    for path, _ in node.objects("bits"):
+        if node.parser.broken_by_parent.get(path):
+            node.broken.add("bits")
+    if "bits" in node.broken:
+        return
+    if node.value.get("bits") == []:
+        node.report("bits", "bits-range", "'bits' is an empty list; name some bits, or leave it out")
+    for path, item in node.objects("bits"):
+        name, index = str(item.get("name", "")), path[-1]
+        below = () if index == "bits" else (index,)
+        if not _NAME.fullmatch(name):
+            text = f"{name!r} is no name here; write letters and digits with a letter first"
+            node.report("bits", "name-form", text, *below, "name")
+            continue
+        try:
+            lowest, highest = parse_bit_range(str(item.get("bits", "")))
+        except ValueError as error:
+            node.report("bits", "bits-range", str(error), *below, "bits")
+            continue
+        yield BitsSpec(name, lowest, highest, str(item.get("about", "")))

@@ -1,0 +1,21 @@
+"""The checksums that record formats carry. Both take bytes and give a number from 0 to 2^32-1."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+__all__ = ["crc32", "crc32c"]
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C (Castagnoli), the checksum of record batches of magic 2.
+
+    Raises:
+        ImportError: google-crc32c is not installed; it says how to get it.
+    """
+    try:
+        from google_crc32c import value  # here, since few programs of those that import a layout need it
+    except ImportError as failure:
+        raise ImportError("CRC-32C needs google-crc32c: pip install kipwire[records]") from failure
+    checksum: int = value(data)
+    return checksum
