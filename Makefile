@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CODE := generator runtime tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test lint types bench bench-encodings demo wheel clean
+.PHONY: help setup generate check-generated test lint types bench bench-encodings bench-space demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ bench: setup  ## Measure encode, decode and cold start beside kio and kafka-pyth
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
+
+bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
+	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
