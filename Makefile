@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CODE := generator runtime tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test lint types bench bench-encodings bench-space demo wheel clean
+.PHONY: help setup generate check-generated test lint types bench bench-records bench-encodings bench-space demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ demo: generate  ## The main job: generate, then decode a capture of a real clust
 
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
+
+bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
+	$(BIN)/python -m benchmarks.records
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
