@@ -83,58 +83,63 @@ class EnvelopeRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.request_data = data[pos:end]
             pos = end
+        elif size:
+            message.request_data = b""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.request_principal = data[pos:end]
             pos = end
+        elif size:
+            message.request_principal = b""
         else:
             message.request_principal = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.client_host_address = data[pos:end]
             pos = end
+        elif size:
+            message.client_host_address = b""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

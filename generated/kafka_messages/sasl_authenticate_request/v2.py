@@ -52,26 +52,27 @@ class SaslAuthenticateRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.auth_bytes = data[pos:end]
             pos = end
+        elif size:
+            message.auth_bytes = b""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -75,26 +75,27 @@ class SyncGroupResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.assignment = data[pos:end]
             pos = end
+        elif size:
+            message.assignment = b""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
