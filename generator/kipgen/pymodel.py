@@ -28,8 +28,9 @@ _ANNOTATIONS = {
 }
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    abc add alike at byte bytes cls columns count data default element encoded end fields float item items isinstance kipwire
-    len list map message number packed parts pos range row rows self size struct tag taken tuple type typing uuid zip
+    abc add alike at byte bytes cls columns count data default element encoded end fields float item items
+    isinstance kipwire len list map message number packed parts patience pos range row rows self size struct tag
+    taken tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 

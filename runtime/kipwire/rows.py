@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-MANY = 16
-"""Elements from which on it pays to look for rows; also how many are read one by one before it is tried again."""
+MANY = 24
+"""Elements from which on it pays to look for rows. So many are read one by one before it is tried again, then twice as
+many each time."""
 _MOST = 256
 """Rows taken at once: it bounds what a try costs that fails late."""
 _KEPT = 256
@@ -66,7 +67,8 @@ class RowReader:
         end = pos + stride * count
         lengths = tuple([size - 1 for _, size in sizes[:-1]])
         unpacker = self._unpackers.get(lengths) or self._unpacker(lengths)
-        return self._values([*zip(*unpacker.iter_unpack(data[pos:end]))], lengths, count), count, end
+        columns = [*zip(*unpacker.iter_unpack(data[pos:end]), strict=True)]
+        return self._values(columns, lengths, count), count, end
 
     def _sizes(self, data: bytes, pos: int) -> list[tuple[int, int]] | None:
         """Where each size of the first element stands, and its byte, down to an empty tag section.
@@ -117,10 +119,10 @@ def _lists(columns: list[tuple[Any, ...]], count: int) -> Iterable[list[Any]]:
     if len(columns) == 1:
         return [[one] for one in columns[0]]
     if len(columns) == 2:
-        return [[one, two] for one, two in zip(*columns)]
+        return [[one, two] for one, two in zip(*columns, strict=True)]
     if len(columns) == 3:
-        return [[one, two, three] for one, two, three in zip(*columns)]
-    return map(list, zip(*columns))
+        return [[one, two, three] for one, two, three in zip(*columns, strict=True)]
+    return map(list, zip(*columns, strict=True))
 
 
 class RowPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):

@@ -139,8 +139,6 @@ def write_size(size: int) -> bytes:
     """A compact size of two bytes and more."""
     if size > MAX_LENGTH + 1:
         raise Malformed
-    if 0x80 <= size < 0x4000:
-        return ONE_BYTE[size & 0x7F | 0x80] + ONE_BYTE[size >> 7]
     return write_varint(size)
 
 
