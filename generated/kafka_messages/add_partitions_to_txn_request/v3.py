@@ -75,6 +75,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
         items = []
+        patience = MANY
+        item: AddPartitionsToTxnTopic
         while count:
             rows = AddPartitionsToTxnTopic._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -89,8 +91,9 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AddPartitionsToTxnTopic, taken)):
                 size = data[pos]
                 pos += 1

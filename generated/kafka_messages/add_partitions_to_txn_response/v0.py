@@ -61,6 +61,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+        item: AddPartitionsToTxnPartitionResult
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]

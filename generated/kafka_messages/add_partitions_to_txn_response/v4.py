@@ -74,6 +74,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+        item: AddPartitionsToTxnPartitionResult
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]

@@ -74,6 +74,8 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
+        patience = MANY
+        item: Listener
         while count:
             rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -89,8 +91,9 @@ class Listener(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Listener, taken)):
                 size = data[pos]
                 pos += 1

@@ -74,6 +74,8 @@ class ReassignablePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignablePartition], int]:
         items = []
+        patience = MANY
+        item: ReassignablePartition
         while count:
             rows = ReassignablePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -88,8 +90,9 @@ class ReassignablePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ReassignablePartition, taken)):
                 item.partition_index, size = unpack_iB(data, pos)
                 pos += 5

@@ -80,6 +80,8 @@ class ReassignablePartitionResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignablePartitionResponse], int]:
         items = []
+        patience = MANY
+        item: ReassignablePartitionResponse
         while count:
             rows = ReassignablePartitionResponse._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -95,8 +97,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ReassignablePartitionResponse, taken)):
                 item.partition_index, item.error_code, size = unpack_ihB(data, pos)
                 pos += 7

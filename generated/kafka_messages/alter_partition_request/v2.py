@@ -120,6 +120,8 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
+        patience = MANY
+        item: PartitionData
         while count:
             rows = PartitionData._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -137,8 +139,9 @@ class PartitionData(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(PartitionData, taken)):
                 item.partition_index, item.leader_epoch, size = unpack_iiB(data, pos)
                 pos += 9

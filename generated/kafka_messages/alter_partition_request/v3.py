@@ -70,6 +70,7 @@ class BrokerState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerState], int]:
+        item: BrokerState
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(BrokerState, count))]

@@ -56,6 +56,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+        item: AlterReplicaLogDirPartitionResult
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(AlterReplicaLogDirPartitionResult, count))]

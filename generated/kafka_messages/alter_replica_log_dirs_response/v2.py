@@ -65,6 +65,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+        item: AlterReplicaLogDirPartitionResult
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(AlterReplicaLogDirPartitionResult, count))]

@@ -67,6 +67,7 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
+        item: AlterShareGroupOffsetsRequestPartition
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(AlterShareGroupOffsetsRequestPartition, count))]

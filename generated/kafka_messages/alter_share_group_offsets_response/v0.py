@@ -84,6 +84,8 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsResponsePartition], int]:
         items = []
+        patience = MANY
+        item: AlterShareGroupOffsetsResponsePartition
         while count:
             rows = AlterShareGroupOffsetsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -99,8 +101,9 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AlterShareGroupOffsetsResponsePartition, taken)):
                 item.partition_index, item.error_code, size = unpack_ihB(data, pos)
                 pos += 7

@@ -66,6 +66,8 @@ class ScramCredentialDeletion(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialDeletion], int]:
         items = []
+        patience = MANY
+        item: ScramCredentialDeletion
         while count:
             rows = ScramCredentialDeletion._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -80,8 +82,9 @@ class ScramCredentialDeletion(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ScramCredentialDeletion, taken)):
                 size = data[pos]
                 pos += 1
@@ -266,14 +269,26 @@ class ScramCredentialUpsertion(kipwire.Struct):
                 salt = as_bytes(salt)
             size = len(salt) + 1
             add(pack_bi(item.mechanism, item.iterations))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(salt)
 
             salted_password = item.salted_password
             if type(salted_password) is not bytes:
                 salted_password = as_bytes(salted_password)
             size = len(salted_password) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(salted_password)
 
             if not item._unknown_tagged_fields:

@@ -78,6 +78,8 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterUserScramCredentialsResult], int]:
         items = []
+        patience = MANY
+        item: AlterUserScramCredentialsResult
         while count:
             rows = AlterUserScramCredentialsResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -93,8 +95,9 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AlterUserScramCredentialsResult, taken)):
                 size = data[pos]
                 pos += 1

@@ -68,6 +68,7 @@ class ApiVersion(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+        item: ApiVersion
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(ApiVersion, count))]

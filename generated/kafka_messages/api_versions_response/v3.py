@@ -90,6 +90,7 @@ class ApiVersion(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+        item: ApiVersion
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(ApiVersion, count))]
@@ -179,6 +180,8 @@ class SupportedFeatureKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
         items = []
+        patience = MANY
+        item: SupportedFeatureKey
         while count:
             rows = SupportedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -194,8 +197,9 @@ class SupportedFeatureKey(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(SupportedFeatureKey, taken)):
                 size = data[pos]
                 pos += 1
@@ -287,6 +291,8 @@ class FinalizedFeatureKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
         items = []
+        patience = MANY
+        item: FinalizedFeatureKey
         while count:
             rows = FinalizedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -302,8 +308,9 @@ class FinalizedFeatureKey(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(FinalizedFeatureKey, taken)):
                 size = data[pos]
                 pos += 1

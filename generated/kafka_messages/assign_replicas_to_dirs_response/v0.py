@@ -56,6 +56,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]

@@ -101,6 +101,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 29 * count
         if count > 3 and data[pos + 28 : end : 29].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]
@@ -279,6 +280,8 @@ class LeaderEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
         items = []
+        patience = MANY
+        item: LeaderEndpoint
         while count:
             rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -294,8 +297,9 @@ class LeaderEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(LeaderEndpoint, taken)):
                 size = data[pos]
                 pos += 1

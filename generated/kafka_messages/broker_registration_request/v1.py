@@ -96,6 +96,8 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
+        patience = MANY
+        item: Listener
         while count:
             rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -112,8 +114,9 @@ class Listener(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Listener, taken)):
                 size = data[pos]
                 pos += 1
@@ -224,6 +227,8 @@ class Feature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
         items = []
+        patience = MANY
+        item: Feature
         while count:
             rows = Feature._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -239,8 +244,9 @@ class Feature(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Feature, taken)):
                 size = data[pos]
                 pos += 1

@@ -78,6 +78,8 @@ class EntityData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
         items = []
+        patience = MANY
+        item: EntityData
         while count:
             rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -92,8 +94,9 @@ class EntityData(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(EntityData, taken)):
                 size = data[pos]
                 pos += 1

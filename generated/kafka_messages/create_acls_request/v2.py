@@ -154,6 +154,8 @@ class AclCreation(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
         items = []
+        patience = MANY
+        item: AclCreation
         while count:
             rows = AclCreation._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -173,8 +175,9 @@ class AclCreation(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AclCreation, taken)):
                 item.resource_type, size = unpack_bB(data, pos)
                 pos += 2

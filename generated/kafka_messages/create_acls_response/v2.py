@@ -73,6 +73,8 @@ class AclCreationResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreationResult], int]:
         items = []
+        patience = MANY
+        item: AclCreationResult
         while count:
             rows = AclCreationResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -87,8 +89,9 @@ class AclCreationResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AclCreationResult, taken)):
                 item.error_code, size = unpack_hB(data, pos)
                 pos += 3

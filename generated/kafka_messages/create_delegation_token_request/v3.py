@@ -71,6 +71,8 @@ class CreatableRenewers(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableRenewers], int]:
         items = []
+        patience = MANY
+        item: CreatableRenewers
         while count:
             rows = CreatableRenewers._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -85,8 +87,9 @@ class CreatableRenewers(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatableRenewers, taken)):
                 size = data[pos]
                 pos += 1

@@ -317,7 +317,13 @@ class CreateDelegationTokenResponse(kipwire.Message):
         if type(hmac) is not bytes:
             hmac = as_bytes(hmac)
         size = len(hmac) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(hmac)
 
         packed = pack_ix(self.throttle_time_ms)

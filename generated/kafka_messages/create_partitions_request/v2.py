@@ -68,6 +68,8 @@ class CreatePartitionsAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
         items = []
+        patience = MANY
+        item: CreatePartitionsAssignment
         while count:
             rows = CreatePartitionsAssignment._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -81,8 +83,9 @@ class CreatePartitionsAssignment(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatePartitionsAssignment, taken)):
                 size = data[pos]
                 pos += 1

@@ -72,6 +72,8 @@ class CreatePartitionsTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopicResult], int]:
         items = []
+        patience = MANY
+        item: CreatePartitionsTopicResult
         while count:
             rows = CreatePartitionsTopicResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -87,8 +89,9 @@ class CreatePartitionsTopicResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatePartitionsTopicResult, taken)):
                 size = data[pos]
                 pos += 1

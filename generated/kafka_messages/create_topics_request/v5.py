@@ -79,6 +79,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
         items = []
+        patience = MANY
+        item: CreatableReplicaAssignment
         while count:
             rows = CreatableReplicaAssignment._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -93,8 +95,9 @@ class CreatableReplicaAssignment(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatableReplicaAssignment, taken)):
                 item.partition_index, size = unpack_iB(data, pos)
                 pos += 5
@@ -180,6 +183,8 @@ class CreatableTopicConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
         items = []
+        patience = MANY
+        item: CreatableTopicConfig
         while count:
             rows = CreatableTopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -194,8 +199,9 @@ class CreatableTopicConfig(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatableTopicConfig, taken)):
                 size = data[pos]
                 pos += 1

@@ -110,6 +110,8 @@ class CreatableTopicConfigs(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfigs], int]:
         items = []
+        patience = MANY
+        item: CreatableTopicConfigs
         while count:
             rows = CreatableTopicConfigs._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -127,8 +129,9 @@ class CreatableTopicConfigs(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CreatableTopicConfigs, taken)):
                 size = data[pos]
                 pos += 1

@@ -151,6 +151,8 @@ class DeleteAclsFilter(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilter], int]:
         items = []
+        patience = MANY
+        item: DeleteAclsFilter
         while count:
             rows = DeleteAclsFilter._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -170,8 +172,9 @@ class DeleteAclsFilter(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DeleteAclsFilter, taken)):
                 item.resource_type_filter, size = unpack_bB(data, pos)
                 pos += 2

@@ -170,6 +170,8 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
         items = []
+        patience = MANY
+        item: DeleteAclsMatchingAcl
         while count:
             rows = DeleteAclsMatchingAcl._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -191,8 +193,9 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DeleteAclsMatchingAcl, taken)):
                 item.error_code, size = unpack_hB(data, pos)
                 pos += 3

@@ -88,6 +88,8 @@ class DeletableGroupResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
         items = []
+        patience = MANY
+        item: DeletableGroupResult
         while count:
             rows = DeletableGroupResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -103,8 +105,9 @@ class DeletableGroupResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DeletableGroupResult, taken)):
                 size = data[pos]
                 pos += 1

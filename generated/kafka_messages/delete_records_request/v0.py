@@ -54,6 +54,7 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+        item: DeleteRecordsPartition
         end = pos + 12 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(DeleteRecordsPartition, count))]

@@ -65,6 +65,7 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+        item: DeleteRecordsPartition
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(DeleteRecordsPartition, count))]

@@ -70,6 +70,7 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+        item: DeleteRecordsPartitionResult
         end = pos + 14 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]

@@ -79,6 +79,7 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+        item: DeleteRecordsPartitionResult
         end = pos + 15 * count
         if count > 3 and data[pos + 14 : end : 15].count(0) == count:
             items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]

@@ -57,6 +57,8 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteShareGroupOffsetsRequestTopic], int]:
         items = []
+        patience = MANY
+        item: DeleteShareGroupOffsetsRequestTopic
         while count:
             rows = DeleteShareGroupOffsetsRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -70,8 +72,9 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DeleteShareGroupOffsetsRequestTopic, taken)):
                 size = data[pos]
                 pos += 1

@@ -54,6 +54,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 5 * count
         if count > 3 and data[pos + 4 : end : 5].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]

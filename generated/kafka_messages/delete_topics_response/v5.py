@@ -85,6 +85,8 @@ class DeletableTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
         items = []
+        patience = MANY
+        item: DeletableTopicResult
         while count:
             rows = DeletableTopicResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -100,8 +102,9 @@ class DeletableTopicResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DeletableTopicResult, taken)):
                 size = data[pos]
                 pos += 1

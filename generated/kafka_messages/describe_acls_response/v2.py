@@ -95,6 +95,8 @@ class AclDescription(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
         items = []
+        patience = MANY
+        item: AclDescription
         while count:
             rows = AclDescription._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -111,8 +113,9 @@ class AclDescription(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AclDescription, taken)):
                 size = data[pos]
                 pos += 1

@@ -89,6 +89,8 @@ class ComponentData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
         items = []
+        patience = MANY
+        item: ComponentData
         while count:
             rows = ComponentData._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -104,8 +106,9 @@ class ComponentData(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ComponentData, taken)):
                 size = data[pos]
                 pos += 1

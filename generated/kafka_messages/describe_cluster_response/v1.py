@@ -91,6 +91,8 @@ class DescribeClusterBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeClusterBroker], int]:
         items = []
+        patience = MANY
+        item: DescribeClusterBroker
         while count:
             rows = DescribeClusterBroker._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -107,8 +109,9 @@ class DescribeClusterBroker(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeClusterBroker, taken)):
                 item.broker_id, size = unpack_iB(data, pos)
                 pos += 5

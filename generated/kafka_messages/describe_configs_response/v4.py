@@ -104,6 +104,8 @@ class DescribeConfigsSynonym(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
         items = []
+        patience = MANY
+        item: DescribeConfigsSynonym
         while count:
             rows = DescribeConfigsSynonym._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -119,8 +121,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeConfigsSynonym, taken)):
                 size = data[pos]
                 pos += 1

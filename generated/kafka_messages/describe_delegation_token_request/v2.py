@@ -66,6 +66,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
         items = []
+        patience = MANY
+        item: DescribeDelegationTokenOwner
         while count:
             rows = DescribeDelegationTokenOwner._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -80,8 +82,9 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeDelegationTokenOwner, taken)):
                 size = data[pos]
                 pos += 1

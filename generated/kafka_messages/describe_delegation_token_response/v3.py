@@ -76,6 +76,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
         items = []
+        patience = MANY
+        item: DescribedDelegationTokenRenewer
         while count:
             rows = DescribedDelegationTokenRenewer._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -90,8 +92,9 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribedDelegationTokenRenewer, taken)):
                 size = data[pos]
                 pos += 1
@@ -438,7 +441,13 @@ class DescribedDelegationToken(kipwire.Struct):
             if type(hmac) is not bytes:
                 hmac = as_bytes(hmac)
             size = len(hmac) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(hmac)
 
             renewers = item.renewers

@@ -263,14 +263,26 @@ class DescribedGroupMember(kipwire.Struct):
             if type(member_metadata) is not bytes:
                 member_metadata = as_bytes(member_metadata)
             size = len(member_metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(member_metadata)
 
             member_assignment = item.member_assignment
             if type(member_assignment) is not bytes:
                 member_assignment = as_bytes(member_assignment)
             size = len(member_assignment) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(member_assignment)
 
             if not item._unknown_tagged_fields:

@@ -86,6 +86,7 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+        item: DescribeLogDirsPartition
         end = pos + 21 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(DescribeLogDirsPartition, count))]

@@ -99,6 +99,7 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+        item: DescribeLogDirsPartition
         end = pos + 22 * count
         if count > 3 and data[pos + 21 : end : 22].count(0) == count:
             items = [*map(new, repeat(DescribeLogDirsPartition, count))]

@@ -130,6 +130,7 @@ class ProducerState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerState], int]:
+        item: ProducerState
         end = pos + 37 * count
         if count > 3 and data[pos + 36 : end : 37].count(0) == count:
             items = [*map(new, repeat(ProducerState, count))]

@@ -67,6 +67,7 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(ReplicaState, count))]

@@ -102,6 +102,7 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
         end = pos + 29 * count
         if count > 3 and data[pos + 28 : end : 29].count(0) == count:
             items = [*map(new, repeat(ReplicaState, count))]

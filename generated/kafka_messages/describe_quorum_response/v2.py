@@ -131,6 +131,7 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
         end = pos + 45 * count
         if count > 3 and data[pos + 44 : end : 45].count(0) == count:
             items = [*map(new, repeat(ReplicaState, count))]
@@ -518,6 +519,8 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
+        patience = MANY
+        item: Listener
         while count:
             rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -533,8 +536,9 @@ class Listener(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Listener, taken)):
                 size = data[pos]
                 pos += 1

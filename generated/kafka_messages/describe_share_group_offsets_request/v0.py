@@ -73,6 +73,8 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
         items = []
+        patience = MANY
+        item: DescribeShareGroupOffsetsRequestTopic
         while count:
             rows = DescribeShareGroupOffsetsRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -87,8 +89,9 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeShareGroupOffsetsRequestTopic, taken)):
                 size = data[pos]
                 pos += 1

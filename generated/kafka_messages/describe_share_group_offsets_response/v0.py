@@ -114,6 +114,8 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
         items = []
+        patience = MANY
+        item: DescribeShareGroupOffsetsResponsePartition
         while count:
             rows = DescribeShareGroupOffsetsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -131,8 +133,9 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeShareGroupOffsetsResponsePartition, taken)):
                 item.partition_index, item.start_offset, item.leader_epoch, item.error_code, size = unpack_iqihB(
                     data, pos

@@ -63,6 +63,8 @@ class TopicRequest(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicRequest], int]:
         items = []
+        patience = MANY
+        item: TopicRequest
         while count:
             rows = TopicRequest._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -76,8 +78,9 @@ class TopicRequest(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TopicRequest, taken)):
                 size = data[pos]
                 pos += 1

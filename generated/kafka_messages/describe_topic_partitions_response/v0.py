@@ -196,6 +196,8 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
         items = []
+        patience = MANY
+        item: DescribeTopicPartitionsResponsePartition
         while count:
             rows = DescribeTopicPartitionsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -217,8 +219,9 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(DescribeTopicPartitionsResponsePartition, taken)):
                 item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
                 pos += 15

@@ -79,6 +79,8 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
+        patience = MANY
+        item: TopicData
         while count:
             rows = TopicData._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -93,8 +95,9 @@ class TopicData(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TopicData, taken)):
                 size = data[pos]
                 pos += 1

@@ -47,6 +47,8 @@ class UserName(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[UserName], int]:
         items = []
+        patience = MANY
+        item: UserName
         while count:
             rows = UserName._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -60,8 +62,9 @@ class UserName(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(UserName, taken)):
                 size = data[pos]
                 pos += 1

@@ -71,6 +71,7 @@ class CredentialInfo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CredentialInfo], int]:
+        item: CredentialInfo
         end = pos + 6 * count
         if count > 3 and data[pos + 5 : end : 6].count(0) == count:
             items = [*map(new, repeat(CredentialInfo, count))]

@@ -79,6 +79,7 @@ class ReplicaInfo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaInfo], int]:
+        item: ReplicaInfo
         end = pos + 21 * count
         if count > 3 and data[pos + 20 : end : 21].count(0) == count:
             items = [*map(new, repeat(ReplicaInfo, count))]
@@ -353,6 +354,8 @@ class LeaderEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
         items = []
+        patience = MANY
+        item: LeaderEndpoint
         while count:
             rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -368,8 +371,9 @@ class LeaderEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(LeaderEndpoint, taken)):
                 size = data[pos]
                 pos += 1

@@ -73,6 +73,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 14 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(PartitionData, count))]

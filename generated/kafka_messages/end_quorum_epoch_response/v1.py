@@ -88,6 +88,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 15 * count
         if count > 3 and data[pos + 14 : end : 15].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]
@@ -261,6 +262,8 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
+        patience = MANY
+        item: NodeEndpoint
         while count:
             rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -276,8 +279,9 @@ class NodeEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(NodeEndpoint, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

@@ -147,7 +147,13 @@ class EnvelopeRequest(kipwire.Message):
         if type(request_data) is not bytes:
             request_data = as_bytes(request_data)
         size = len(request_data) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(request_data)
 
         if self.request_principal is None:
@@ -158,14 +164,26 @@ class EnvelopeRequest(kipwire.Message):
             if type(request_principal) is not bytes:
                 request_principal = as_bytes(request_principal)
             size = len(request_principal) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(request_principal)
 
         client_host_address = self.client_host_address
         if type(client_host_address) is not bytes:
             client_host_address = as_bytes(client_host_address)
         size = len(client_host_address) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(client_host_address)
 
         if not self._unknown_tagged_fields:

@@ -104,7 +104,13 @@ class EnvelopeResponse(kipwire.Message):
             if type(response_data) is not bytes:
                 response_data = as_bytes(response_data)
             size = len(response_data) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(response_data)
 
         packed = pack_hx(self.error_code)

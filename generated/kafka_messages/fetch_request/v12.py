@@ -128,6 +128,7 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
         end = pos + 33 * count
         if count > 3 and data[pos + 32 : end : 33].count(0) == count:
             items = [*map(new, repeat(FetchPartition, count))]
@@ -324,6 +325,8 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
+        patience = MANY
+        item: ForgottenTopic
         while count:
             rows = ForgottenTopic._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -338,8 +341,9 @@ class ForgottenTopic(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ForgottenTopic, taken)):
                 size = data[pos]
                 pos += 1

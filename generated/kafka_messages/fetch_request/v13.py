@@ -131,6 +131,7 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
         end = pos + 33 * count
         if count > 3 and data[pos + 32 : end : 33].count(0) == count:
             items = [*map(new, repeat(FetchPartition, count))]

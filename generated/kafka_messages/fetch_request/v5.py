@@ -74,6 +74,7 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
         end = pos + 24 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(FetchPartition, count))]

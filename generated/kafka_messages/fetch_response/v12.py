@@ -276,6 +276,7 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
         end = pos + 17 * count
         if count > 3 and data[pos + 16 : end : 17].count(0) == count:
             items = [*map(new, repeat(AbortedTransaction, count))]
@@ -575,7 +576,13 @@ class PartitionData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.preferred_read_replica))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if (

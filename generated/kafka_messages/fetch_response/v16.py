@@ -283,6 +283,7 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
         end = pos + 17 * count
         if count > 3 and data[pos + 16 : end : 17].count(0) == count:
             items = [*map(new, repeat(AbortedTransaction, count))]
@@ -582,7 +583,13 @@ class PartitionData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.preferred_read_replica))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if (
@@ -760,6 +767,8 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
+        patience = MANY
+        item: NodeEndpoint
         while count:
             rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -776,8 +785,9 @@ class NodeEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(NodeEndpoint, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

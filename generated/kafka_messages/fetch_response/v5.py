@@ -64,6 +64,7 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
         end = pos + 16 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(AbortedTransaction, count))]

@@ -290,7 +290,13 @@ class PartitionSnapshot(kipwire.Struct):
                 unaligned_records = as_bytes(unaligned_records)
             size = len(unaligned_records) + 1
             add(pack_qq(item.size, item.position))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(unaligned_records)
 
             if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:

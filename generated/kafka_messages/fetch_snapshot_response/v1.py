@@ -303,7 +303,13 @@ class PartitionSnapshot(kipwire.Struct):
                 unaligned_records = as_bytes(unaligned_records)
             size = len(unaligned_records) + 1
             add(pack_qq(item.size, item.position))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(unaligned_records)
 
             if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
@@ -465,6 +471,8 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
+        patience = MANY
+        item: NodeEndpoint
         while count:
             rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -480,8 +488,9 @@ class NodeEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(NodeEndpoint, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

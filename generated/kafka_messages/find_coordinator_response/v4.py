@@ -100,6 +100,8 @@ class Coordinator(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Coordinator], int]:
         items = []
+        patience = MANY
+        item: Coordinator
         while count:
             rows = Coordinator._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -118,8 +120,9 @@ class Coordinator(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Coordinator, taken)):
                 size = data[pos]
                 pos += 1

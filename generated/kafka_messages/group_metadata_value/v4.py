@@ -296,14 +296,26 @@ class MemberMetadata(kipwire.Struct):
                 subscription = as_bytes(subscription)
             size = len(subscription) + 1
             add(pack_ii(item.rebalance_timeout, item.session_timeout))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(subscription)
 
             assignment = item.assignment
             if type(assignment) is not bytes:
                 assignment = as_bytes(assignment)
             size = len(assignment) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(assignment)
 
             if not item._unknown_tagged_fields:

@@ -96,6 +96,8 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
         items = []
+        patience = MANY
+        item: AlterConfigsResourceResponse
         while count:
             rows = AlterConfigsResourceResponse._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -112,8 +114,9 @@ class AlterConfigsResourceResponse(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AlterConfigsResourceResponse, taken)):
                 item.error_code, size = unpack_hB(data, pos)
                 pos += 3

@@ -79,6 +79,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 17 * count
         if count > 3 and data[pos + 16 : end : 17].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]

@@ -79,6 +79,8 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
+        patience = MANY
+        item: PartitionResult
         while count:
             rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -94,8 +96,9 @@ class PartitionResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(PartitionResult, taken)):
                 item.partition, item.error_code, size = unpack_ihB(data, pos)
                 pos += 7

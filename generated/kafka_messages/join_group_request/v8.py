@@ -129,7 +129,13 @@ class JoinGroupRequestProtocol(kipwire.Struct):
             if type(metadata) is not bytes:
                 metadata = as_bytes(metadata)
             size = len(metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(metadata)
 
             if not item._unknown_tagged_fields:

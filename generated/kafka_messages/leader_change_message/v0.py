@@ -40,6 +40,7 @@ class Voter(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+        item: Voter
         end = pos + 5 * count
         if count > 3 and data[pos + 4 : end : 5].count(0) == count:
             items = [*map(new, repeat(Voter, count))]

@@ -68,6 +68,8 @@ class MemberIdentity(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
         items = []
+        patience = MANY
+        item: MemberIdentity
         while count:
             rows = MemberIdentity._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -82,8 +84,9 @@ class MemberIdentity(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(MemberIdentity, taken)):
                 size = data[pos]
                 pos += 1

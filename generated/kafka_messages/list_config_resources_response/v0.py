@@ -56,6 +56,8 @@ class ConfigResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
         items = []
+        patience = MANY
+        item: ConfigResource
         while count:
             rows = ConfigResource._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -69,8 +71,9 @@ class ConfigResource(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ConfigResource, taken)):
                 size = data[pos]
                 pos += 1

@@ -70,6 +70,8 @@ class ListedGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
         items = []
+        patience = MANY
+        item: ListedGroup
         while count:
             rows = ListedGroup._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -84,8 +86,9 @@ class ListedGroup(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ListedGroup, taken)):
                 size = data[pos]
                 pos += 1

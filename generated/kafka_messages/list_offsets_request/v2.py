@@ -62,6 +62,7 @@ class ListOffsetsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+        item: ListOffsetsPartition
         end = pos + 12 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(ListOffsetsPartition, count))]

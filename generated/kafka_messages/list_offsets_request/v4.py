@@ -76,6 +76,7 @@ class ListOffsetsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+        item: ListOffsetsPartition
         end = pos + 16 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(ListOffsetsPartition, count))]

@@ -85,6 +85,7 @@ class ListOffsetsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+        item: ListOffsetsPartition
         end = pos + 17 * count
         if count > 3 and data[pos + 16 : end : 17].count(0) == count:
             items = [*map(new, repeat(ListOffsetsPartition, count))]

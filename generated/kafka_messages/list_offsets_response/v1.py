@@ -76,6 +76,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+        item: ListOffsetsPartitionResponse
         end = pos + 22 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]

@@ -108,6 +108,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+        item: ListOffsetsPartitionResponse
         end = pos + 27 * count
         if count > 3 and data[pos + 26 : end : 27].count(0) == count:
             items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]

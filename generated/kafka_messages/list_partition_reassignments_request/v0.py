@@ -74,6 +74,8 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListPartitionReassignmentsTopics], int]:
         items = []
+        patience = MANY
+        item: ListPartitionReassignmentsTopics
         while count:
             rows = ListPartitionReassignmentsTopics._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -88,8 +90,9 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ListPartitionReassignmentsTopics, taken)):
                 size = data[pos]
                 pos += 1

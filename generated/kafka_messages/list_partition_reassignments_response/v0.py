@@ -99,6 +99,8 @@ class OngoingPartitionReassignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OngoingPartitionReassignment], int]:
         items = []
+        patience = MANY
+        item: OngoingPartitionReassignment
         while count:
             rows = OngoingPartitionReassignment._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -115,8 +117,9 @@ class OngoingPartitionReassignment(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(OngoingPartitionReassignment, taken)):
                 item.partition_index, size = unpack_iB(data, pos)
                 pos += 5

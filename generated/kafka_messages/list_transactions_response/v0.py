@@ -88,6 +88,8 @@ class TransactionState(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
         items = []
+        patience = MANY
+        item: TransactionState
         while count:
             rows = TransactionState._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -103,8 +105,9 @@ class TransactionState(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TransactionState, taken)):
                 size = data[pos]
                 pos += 1

@@ -65,6 +65,8 @@ class MetadataRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
         items = []
+        patience = MANY
+        item: MetadataRequestTopic
         while count:
             rows = MetadataRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -78,8 +80,9 @@ class MetadataRequestTopic(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(MetadataRequestTopic, taken)):
                 size = data[pos]
                 pos += 1

@@ -98,6 +98,8 @@ class MetadataResponseBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
         items = []
+        patience = MANY
+        item: MetadataResponseBroker
         while count:
             rows = MetadataResponseBroker._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -114,8 +116,9 @@ class MetadataResponseBroker(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(MetadataResponseBroker, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5
@@ -292,6 +295,8 @@ class MetadataResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
         items = []
+        patience = MANY
+        item: MetadataResponsePartition
         while count:
             rows = MetadataResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -311,8 +316,9 @@ class MetadataResponsePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(MetadataResponsePartition, taken)):
                 item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
                 pos += 15

@@ -104,6 +104,8 @@ class OffsetCommitRequestPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
         items = []
+        patience = MANY
+        item: OffsetCommitRequestPartition
         while count:
             rows = OffsetCommitRequestPartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -120,8 +122,9 @@ class OffsetCommitRequestPartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(OffsetCommitRequestPartition, taken)):
                 item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
                 pos += 17

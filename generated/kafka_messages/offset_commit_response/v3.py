@@ -60,6 +60,7 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+        item: OffsetCommitResponsePartition
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(OffsetCommitResponsePartition, count))]

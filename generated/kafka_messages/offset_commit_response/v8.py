@@ -69,6 +69,7 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+        item: OffsetCommitResponsePartition
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(OffsetCommitResponsePartition, count))]

@@ -47,6 +47,7 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestPartition], int]:
+        item: OffsetDeleteRequestPartition
         end = pos + 4 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(OffsetDeleteRequestPartition, count))]

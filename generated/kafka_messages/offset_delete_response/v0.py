@@ -65,6 +65,7 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponsePartition], int]:
+        item: OffsetDeleteResponsePartition
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(OffsetDeleteResponsePartition, count))]

@@ -77,6 +77,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
         items = []
+        patience = MANY
+        item: OffsetFetchRequestTopics
         while count:
             rows = OffsetFetchRequestTopics._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -91,8 +93,9 @@ class OffsetFetchRequestTopics(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(OffsetFetchRequestTopics, taken)):
                 size = data[pos]
                 pos += 1

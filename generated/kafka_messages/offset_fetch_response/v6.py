@@ -106,6 +106,8 @@ class OffsetFetchResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
         items = []
+        patience = MANY
+        item: OffsetFetchResponsePartition
         while count:
             rows = OffsetFetchResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -123,8 +125,9 @@ class OffsetFetchResponsePartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(OffsetFetchResponsePartition, taken)):
                 item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
                 pos += 17

@@ -111,6 +111,8 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartitions], int]:
         items = []
+        patience = MANY
+        item: OffsetFetchResponsePartitions
         while count:
             rows = OffsetFetchResponsePartitions._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -128,8 +130,9 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(OffsetFetchResponsePartitions, taken)):
                 item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
                 pos += 17

@@ -71,6 +71,7 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
+        item: OffsetForLeaderPartition
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(OffsetForLeaderPartition, count))]

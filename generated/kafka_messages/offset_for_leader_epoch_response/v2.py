@@ -75,6 +75,7 @@ class EpochEndOffset(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
+        item: EpochEndOffset
         end = pos + 18 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(EpochEndOffset, count))]

@@ -84,6 +84,7 @@ class EpochEndOffset(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
+        item: EpochEndOffset
         end = pos + 19 * count
         if count > 3 and data[pos + 18 : end : 19].count(0) == count:
             items = [*map(new, repeat(EpochEndOffset, count))]

@@ -115,7 +115,13 @@ class PartitionProduceData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.index))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if not item._unknown_tagged_fields:

@@ -81,6 +81,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
         items = []
+        patience = MANY
+        item: BatchIndexAndErrorMessage
         while count:
             rows = BatchIndexAndErrorMessage._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -95,8 +97,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(BatchIndexAndErrorMessage, taken)):
                 item.batch_index, size = unpack_iB(data, pos)
                 pos += 5
@@ -574,6 +577,8 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
+        patience = MANY
+        item: NodeEndpoint
         while count:
             rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -590,8 +595,9 @@ class NodeEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(NodeEndpoint, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

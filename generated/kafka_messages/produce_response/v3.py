@@ -77,6 +77,7 @@ class PartitionProduceResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+        item: PartitionProduceResponse
         end = pos + 22 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(PartitionProduceResponse, count))]

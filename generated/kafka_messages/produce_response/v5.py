@@ -94,6 +94,7 @@ class PartitionProduceResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+        item: PartitionProduceResponse
         end = pos + 30 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(PartitionProduceResponse, count))]

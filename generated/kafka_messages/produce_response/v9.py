@@ -71,6 +71,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
         items = []
+        patience = MANY
+        item: BatchIndexAndErrorMessage
         while count:
             rows = BatchIndexAndErrorMessage._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -85,8 +87,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(BatchIndexAndErrorMessage, taken)):
                 item.batch_index, size = unpack_iB(data, pos)
                 pos += 5

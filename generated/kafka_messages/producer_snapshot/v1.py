@@ -136,6 +136,7 @@ class ProducerEntry(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerEntry], int]:
+        item: ProducerEntry
         end = pos + 46 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(ProducerEntry, count))]

@@ -162,7 +162,13 @@ class PushTelemetryRequest(kipwire.Message):
                 self.client_instance_id.bytes, self.subscription_id, BOOL_BYTE[self.terminating], self.compression_type
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(metrics)
 
         if not self._unknown_tagged_fields:

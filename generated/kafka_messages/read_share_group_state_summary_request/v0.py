@@ -65,6 +65,7 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
         end = pos + 9 * count
         if count > 3 and data[pos + 8 : end : 9].count(0) == count:
             items = [*map(new, repeat(PartitionData, count))]

@@ -79,6 +79,8 @@ class BrokerEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerEndpoint], int]:
         items = []
+        patience = MANY
+        item: BrokerEndpoint
         while count:
             rows = BrokerEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -95,8 +97,9 @@ class BrokerEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(BrokerEndpoint, taken)):
                 size = data[pos]
                 pos += 1
@@ -198,6 +201,8 @@ class BrokerFeature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerFeature], int]:
         items = []
+        patience = MANY
+        item: BrokerFeature
         while count:
             rows = BrokerFeature._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -213,8 +218,9 @@ class BrokerFeature(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(BrokerFeature, taken)):
                 size = data[pos]
                 pos += 1

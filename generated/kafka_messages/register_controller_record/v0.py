@@ -84,6 +84,8 @@ class ControllerEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ControllerEndpoint], int]:
         items = []
+        patience = MANY
+        item: ControllerEndpoint
         while count:
             rows = ControllerEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -100,8 +102,9 @@ class ControllerEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ControllerEndpoint, taken)):
                 size = data[pos]
                 pos += 1
@@ -211,6 +214,8 @@ class ControllerFeature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ControllerFeature], int]:
         items = []
+        patience = MANY
+        item: ControllerFeature
         while count:
             rows = ControllerFeature._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -226,8 +231,9 @@ class ControllerFeature(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(ControllerFeature, taken)):
                 size = data[pos]
                 pos += 1

@@ -224,6 +224,7 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
+        item: SegmentLeaderEpochEntry
         end = pos + 13 * count
         if count > 3 and data[pos + 12 : end : 13].count(0) == count:
             items = [*map(new, repeat(SegmentLeaderEpochEntry, count))]
@@ -487,7 +488,13 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
                 custom_metadata = as_bytes(custom_metadata)
             size = len(custom_metadata) + 1
         add(pack_i(self.segment_size_in_bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(custom_metadata)
 
         packed = pack_bx(self.remote_log_segment_state)

@@ -306,7 +306,13 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
                 custom_metadata = as_bytes(custom_metadata)
             size = len(custom_metadata) + 1
         add(pack_iq(self.broker_id, self.event_timestamp_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(custom_metadata)
 
         packed = pack_bx(self.remote_log_segment_state)

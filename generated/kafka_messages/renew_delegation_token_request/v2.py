@@ -99,7 +99,13 @@ class RenewDelegationTokenRequest(kipwire.Message):
         if type(hmac) is not bytes:
             hmac = as_bytes(hmac)
         size = len(hmac) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(hmac)
 
         packed = pack_qx(self.renew_period_ms)

@@ -158,7 +158,13 @@ class SaslAuthenticateResponse(kipwire.Message):
         if type(auth_bytes) is not bytes:
             auth_bytes = as_bytes(auth_bytes)
         size = len(auth_bytes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(auth_bytes)
 
         packed = pack_qx(self.session_lifetime_ms)

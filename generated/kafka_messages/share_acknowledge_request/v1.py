@@ -80,6 +80,8 @@ class AcknowledgementBatch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
         items = []
+        patience = MANY
+        item: AcknowledgementBatch
         while count:
             rows = AcknowledgementBatch._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -95,8 +97,9 @@ class AcknowledgementBatch(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(AcknowledgementBatch, taken)):
                 item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
                 pos += 17

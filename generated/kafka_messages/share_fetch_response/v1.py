@@ -150,6 +150,7 @@ class AcquiredRecords(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcquiredRecords], int]:
+        item: AcquiredRecords
         end = pos + 19 * count
         if count > 3 and data[pos + 18 : end : 19].count(0) == count:
             items = [*map(new, repeat(AcquiredRecords, count))]
@@ -399,7 +400,13 @@ class PartitionData(kipwire.Struct):
             if type(records) is not bytes:
                 records = as_bytes(records)
             size = len(records) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             acquired_records = item.acquired_records
@@ -541,6 +548,8 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
+        patience = MANY
+        item: NodeEndpoint
         while count:
             rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -557,8 +566,9 @@ class NodeEndpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(NodeEndpoint, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

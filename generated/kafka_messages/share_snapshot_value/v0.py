@@ -68,6 +68,7 @@ class StateBatch(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
+        item: StateBatch
         end = pos + 20 * count
         if count > 3 and data[pos + 19 : end : 20].count(0) == count:
             items = [*map(new, repeat(StateBatch, count))]

@@ -86,6 +86,8 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
+        patience = MANY
+        item: KeyValue
         while count:
             rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -100,8 +102,9 @@ class KeyValue(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(KeyValue, taken)):
                 size = data[pos]
                 pos += 1
@@ -710,6 +713,8 @@ class TaskOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
         items = []
+        patience = MANY
+        item: TaskOffset
         while count:
             rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -725,8 +730,9 @@ class TaskOffset(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskOffset, taken)):
                 size = data[pos]
                 pos += 1
@@ -804,6 +810,8 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
+        patience = MANY
+        item: TaskIds
         while count:
             rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -818,8 +826,9 @@ class TaskIds(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskIds, taken)):
                 size = data[pos]
                 pos += 1

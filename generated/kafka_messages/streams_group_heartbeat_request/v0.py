@@ -82,6 +82,8 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
+        patience = MANY
+        item: KeyValue
         while count:
             rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -96,8 +98,9 @@ class KeyValue(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(KeyValue, taken)):
                 size = data[pos]
                 pos += 1
@@ -344,6 +347,8 @@ class CopartitionGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
         items = []
+        patience = MANY
+        item: CopartitionGroup
         while count:
             rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -359,8 +364,9 @@ class CopartitionGroup(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CopartitionGroup, taken)):
                 size = data[pos]
                 pos += 1
@@ -880,6 +886,8 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
+        patience = MANY
+        item: TaskIds
         while count:
             rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -894,8 +902,9 @@ class TaskIds(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskIds, taken)):
                 size = data[pos]
                 pos += 1
@@ -1070,6 +1079,8 @@ class TaskOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
         items = []
+        patience = MANY
+        item: TaskOffset
         while count:
             rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -1085,8 +1096,9 @@ class TaskOffset(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskOffset, taken)):
                 size = data[pos]
                 pos += 1

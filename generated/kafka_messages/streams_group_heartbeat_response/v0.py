@@ -84,6 +84,8 @@ class Status(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
         items = []
+        patience = MANY
+        item: Status
         while count:
             rows = Status._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -98,8 +100,9 @@ class Status(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Status, taken)):
                 item.status_code, size = unpack_bB(data, pos)
                 pos += 2
@@ -180,6 +183,8 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
+        patience = MANY
+        item: TaskIds
         while count:
             rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -194,8 +199,9 @@ class TaskIds(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskIds, taken)):
                 size = data[pos]
                 pos += 1
@@ -357,6 +363,8 @@ class TopicPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
         items = []
+        patience = MANY
+        item: TopicPartition
         while count:
             rows = TopicPartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -371,8 +379,9 @@ class TopicPartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TopicPartition, taken)):
                 size = data[pos]
                 pos += 1

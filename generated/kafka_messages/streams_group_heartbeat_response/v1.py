@@ -86,6 +86,8 @@ class Status(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
         items = []
+        patience = MANY
+        item: Status
         while count:
             rows = Status._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -100,8 +102,9 @@ class Status(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Status, taken)):
                 item.status_code, size = unpack_bB(data, pos)
                 pos += 2
@@ -182,6 +185,8 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
+        patience = MANY
+        item: TaskIds
         while count:
             rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -196,8 +201,9 @@ class TaskIds(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TaskIds, taken)):
                 size = data[pos]
                 pos += 1
@@ -359,6 +365,8 @@ class TopicPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
         items = []
+        patience = MANY
+        item: TopicPartition
         while count:
             rows = TopicPartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -373,8 +381,9 @@ class TopicPartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TopicPartition, taken)):
                 size = data[pos]
                 pos += 1

@@ -128,6 +128,8 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
+        patience = MANY
+        item: KeyValue
         while count:
             rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -142,8 +144,9 @@ class KeyValue(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(KeyValue, taken)):
                 size = data[pos]
                 pos += 1

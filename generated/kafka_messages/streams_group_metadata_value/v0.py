@@ -60,6 +60,8 @@ class LastAssignmentConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LastAssignmentConfig], int]:
         items = []
+        patience = MANY
+        item: LastAssignmentConfig
         while count:
             rows = LastAssignmentConfig._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -74,8 +76,9 @@ class LastAssignmentConfig(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(LastAssignmentConfig, taken)):
                 size = data[pos]
                 pos += 1

@@ -62,6 +62,8 @@ class TopicConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicConfig], int]:
         items = []
+        patience = MANY
+        item: TopicConfig
         while count:
             rows = TopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -76,8 +78,9 @@ class TopicConfig(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TopicConfig, taken)):
                 size = data[pos]
                 pos += 1
@@ -317,6 +320,8 @@ class CopartitionGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
         items = []
+        patience = MANY
+        item: CopartitionGroup
         while count:
             rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -332,8 +337,9 @@ class CopartitionGroup(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(CopartitionGroup, taken)):
                 size = data[pos]
                 pos += 1

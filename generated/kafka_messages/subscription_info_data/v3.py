@@ -52,6 +52,7 @@ class TaskId(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskId], int]:
+        item: TaskId
         end = pos + 8 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(TaskId, count))]

@@ -125,7 +125,13 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             if type(assignment) is not bytes:
                 assignment = as_bytes(assignment)
             size = len(assignment) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(assignment)
 
             if not item._unknown_tagged_fields:

@@ -104,7 +104,13 @@ class SyncGroupResponse(kipwire.Message):
             assignment = as_bytes(assignment)
         size = len(assignment) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(assignment)
 
         if not self._unknown_tagged_fields:

@@ -103,6 +103,8 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
         items = []
+        patience = MANY
+        item: TxnOffsetCommitRequestPartition
         while count:
             rows = TxnOffsetCommitRequestPartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -119,8 +121,9 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(TxnOffsetCommitRequestPartition, taken)):
                 item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
                 pos += 17

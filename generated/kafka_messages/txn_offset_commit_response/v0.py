@@ -60,6 +60,7 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
+        item: TxnOffsetCommitResponsePartition
         end = pos + 6 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(TxnOffsetCommitResponsePartition, count))]

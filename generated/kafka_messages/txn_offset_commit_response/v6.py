@@ -61,6 +61,7 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
+        item: TxnOffsetCommitResponsePartition
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(TxnOffsetCommitResponsePartition, count))]

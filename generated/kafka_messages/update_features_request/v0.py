@@ -92,6 +92,8 @@ class FeatureUpdateKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
         items = []
+        patience = MANY
+        item: FeatureUpdateKey
         while count:
             rows = FeatureUpdateKey._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -107,8 +109,9 @@ class FeatureUpdateKey(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(FeatureUpdateKey, taken)):
                 size = data[pos]
                 pos += 1

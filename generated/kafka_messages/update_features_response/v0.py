@@ -80,6 +80,8 @@ class UpdatableFeatureResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[UpdatableFeatureResult], int]:
         items = []
+        patience = MANY
+        item: UpdatableFeatureResult
         while count:
             rows = UpdatableFeatureResult._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -95,8 +97,9 @@ class UpdatableFeatureResult(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(UpdatableFeatureResult, taken)):
                 size = data[pos]
                 pos += 1

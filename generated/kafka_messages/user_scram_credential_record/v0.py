@@ -207,21 +207,39 @@ class UserScramCredentialRecord(kipwire.Message):
             salt = as_bytes(salt)
         size = len(salt) + 1
         add(pack_b(self.mechanism))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(salt)
 
         stored_key = self.stored_key
         if type(stored_key) is not bytes:
             stored_key = as_bytes(stored_key)
         size = len(stored_key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(stored_key)
 
         server_key = self.server_key
         if type(server_key) is not bytes:
             server_key = as_bytes(server_key)
         size = len(server_key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(server_key)
 
         packed = pack_ix(self.iterations)

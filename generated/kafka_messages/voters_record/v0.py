@@ -70,6 +70,8 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
+        patience = MANY
+        item: Endpoint
         while count:
             rows = Endpoint._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -85,8 +87,9 @@ class Endpoint(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(Endpoint, taken)):
                 size = data[pos]
                 pos += 1

@@ -70,6 +70,7 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
+        item: WritableTxnMarkerPartitionResult
         end = pos + 7 * count
         if count > 3 and data[pos + 6 : end : 7].count(0) == count:
             items = [*map(new, repeat(WritableTxnMarkerPartitionResult, count))]

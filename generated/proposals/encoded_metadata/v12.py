@@ -93,6 +93,8 @@ class EncodedMetadataBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
         items = []
+        patience = MANY
+        item: EncodedMetadataBroker
         while count:
             rows = EncodedMetadataBroker._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -109,8 +111,9 @@ class EncodedMetadataBroker(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(EncodedMetadataBroker, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5

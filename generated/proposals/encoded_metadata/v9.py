@@ -91,6 +91,8 @@ class EncodedMetadataBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
         items = []
+        patience = MANY
+        item: EncodedMetadataBroker
         while count:
             rows = EncodedMetadataBroker._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -107,8 +109,9 @@ class EncodedMetadataBroker(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(EncodedMetadataBroker, taken)):
                 item.node_id, size = unpack_iB(data, pos)
                 pos += 5
@@ -280,6 +283,8 @@ class EncodedMetadataPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
         items = []
+        patience = MANY
+        item: EncodedMetadataPartition
         while count:
             rows = EncodedMetadataPartition._ROWS.read(data, pos, count) if count >= MANY else None
             if rows:
@@ -299,8 +304,9 @@ class EncodedMetadataPartition(kipwire.Struct):
                 items += alike
                 count -= taken
                 continue
-            taken = min(count, MANY)
+            taken = min(count, patience)
             count -= taken
+            patience *= 2
             for item in map(new, repeat(EncodedMetadataPartition, taken)):
                 item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
                 pos += 15

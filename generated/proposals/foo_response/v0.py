@@ -41,6 +41,7 @@ class Foo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Foo], int]:
+        item: Foo
         end = pos + 2 * count
         if count > 3 and end <= len(data):
             items = [*map(new, repeat(Foo, count))]
