@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 RUNTIME_NAMES = {
-    "kipwire.uuids": frozenset({"ZERO_UUID", "uuid_from"}),
+    "kipwire.uuids": frozenset({"ZERO_UUID"}),
+    "kipwire.uuid_bytes": frozenset({"uuid_from"}),
     "kipwire.rows": frozenset({"MANY", "RowPackers", "RowReader"}),
     "kipwire.wire": frozenset("""
         BOOL_BYTE FALSE_TRUE MAX_EMPTY_ELEMENTS ONE_BYTE
