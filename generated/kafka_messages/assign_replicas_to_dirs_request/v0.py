@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.uuid_bytes import uuid_from
+from kipwire.uuids import ZERO_UUID
 from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False

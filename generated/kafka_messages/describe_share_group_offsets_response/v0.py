@@ -8,7 +8,8 @@ import uuid
 
 import kipwire
 from kipwire.rows import MANY, RowReader
-from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.uuid_bytes import uuid_from
+from kipwire.uuids import ZERO_UUID
 from kipwire.wire import (
     ONE_BYTE,
     as_list,

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.uuid_bytes import uuid_from
+from kipwire.uuids import ZERO_UUID
 from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
