@@ -94,7 +94,7 @@ def comparison_table(operation: str, comparisons: Sequence[Comparison], peers: S
     rows = []
     for one in comparisons:
         if one.operation == operation:
-            row = [f"{one.sample.name} v{one.sample.version}", f"{len(one.sample.golden):,}"]
+            row = [one.sample.title, f"{len(one.sample.golden):,}"]
             row.append(_microseconds(one.seconds[OURS.name]))
             for peer in peers:
                 ratio = one.ratio(peer.name)

@@ -218,7 +218,15 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
     )
     assert done.stdout.split() == [
         *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
-        *("kipwire", "kipwire.errors", "kipwire.fields", "kipwire.registry", "kipwire.structs", "kipwire.uuids"),
+        *(
+            "kipwire",
+            "kipwire.errors",
+            "kipwire.fields",
+            "kipwire.registry",
+            "kipwire.rows",
+            "kipwire.structs",
+            "kipwire.uuids",
+        ),
         "kipwire.wire",
     ], done.stderr
 
