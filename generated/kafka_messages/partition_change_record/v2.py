@@ -364,6 +364,8 @@ class PartitionChangeRecord(kipwire.Message):
                 if size > 127:
                     size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
+                if end > len(data):
+                    raise kipwire.Malformed
                 self.directories = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:

@@ -532,6 +532,8 @@ class RegisterBrokerRecord(kipwire.Message):
                 if size > 127:
                     size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
+                if end > len(data):
+                    raise kipwire.Malformed
                 self.log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
@@ -545,6 +547,8 @@ class RegisterBrokerRecord(kipwire.Message):
                 if size > 127:
                     size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
+                if end > len(data):
+                    raise kipwire.Malformed
                 self.cordoned_log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
