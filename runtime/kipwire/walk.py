@@ -12,6 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from kipwire import wire
 from kipwire.errors import DecodeError
+from kipwire.plan import WIDTHS, minimum_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ FIXED = {
     "float64": struct.Struct(">d"),
 }
 """The types of a fixed width that one unpacking gives."""
-
-_WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
@@ -183,7 +182,7 @@ class _Walker:
         self.tell("count", start, pos, count, field)
         if count is None:
             return pos
-        if field.struct is None and field.element in _WIDTH and field.encoding is None:
+        if field.struct is None and field.element in WIDTHS and field.encoding is None:
             return self.run(field, count, pos)
         if field.struct is not None and count > wire.MAX_EMPTY_ELEMENTS and minimum_size(field.struct) == 0:
             self.fail(start, f"{count} elements of no bytes; at most {wire.MAX_EMPTY_ELEMENTS} are read")
@@ -198,7 +197,7 @@ class _Walker:
 
     def run(self, field: Field, count: int, pos: int) -> int:
         """Elements of a fixed width; one by one only where somebody wants to know."""
-        end = self.need(pos, count * _WIDTH[field.element])
+        end = self.need(pos, count * WIDTHS[field.element])
         if self.report is None and field.element != "bool":
             return end
         for index in range(count):
@@ -297,20 +296,3 @@ def path_text(path: list[str | int]) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def minimum_size(cls: type[Struct]) -> int:
-    """The fewest bytes that the struct takes."""
-    if cls.FLEXIBLE:
-        return 1
-    return sum(_minimum(field) for field in cls.FIELDS)
-
-
-def _minimum(field: Field) -> int:
-    if field.array:
-        return 4
-    if field.struct is not None:
-        return 1 if field.nullable else minimum_size(field.struct)
-    if field.encoding is not None:
-        return 1
-    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or _WIDTH[field.element]
