@@ -139,18 +139,18 @@ cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, 
     return length[0] >= -1
 
 
-cdef bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
+cdef inline bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
-    cdef PyObject* unknown = None_
+    cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
-    if count:
-        unknown = PyDict_New()
-        if unknown == NULL:
-            return False
-    else:
-        keep(unknown)
+    if count == 0:
+        slot_of(item, layout.unknown_slot)[0] = new_reference(None_)
+        return set_defaults(layout, item)
+    unknown = PyDict_New()
+    if unknown == NULL:
+        return False
     slot_of(item, layout.unknown_slot)[0] = unknown
     return read_tagged_fields(layout, item, unknown, count, cursor) and set_defaults(layout, item)
 
@@ -200,7 +200,7 @@ cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cur
     return done
 
 
-cdef bint set_defaults(const Layout* layout, PyObject* item) noexcept:
+cdef inline bint set_defaults(const Layout* layout, PyObject* item) noexcept:
     """Give the tagged fields that were left out what they are then."""
     cdef const Operation* field
     cdef PyObject** slot
