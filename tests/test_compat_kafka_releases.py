@@ -35,7 +35,7 @@ _RENAMED_API = "KIP-1142 gave ListClientMetricsResources a wider use and a new n
 
 _EXPLAINED: dict[tuple[str, str], dict[tuple[str, str], str]] = {
     ("4.0.0", "4.1.1"): {
-        ("lowest-version-lowered", "JoinGroupRequest"): "4.1 took versions 0 and 1 back for old clients, unchanged",
+        ("lowest-version-lowered", "JoinGroupRequest"): "4.1 speaks versions 0 and 1 again",
         ("lowest-version-lowered", "JoinGroupResponse"): "as its request",
         ("message-renamed", "ListConfigResourcesRequest"): _RENAMED_API,
         ("message-renamed", "ListConfigResourcesResponse"): _RENAMED_API,

@@ -81,7 +81,9 @@ def generator_hash() -> str:
     package = Path(__file__).parent
     candidates = [*package.rglob("*.py"), *template_folder().glob("*.j2"), schema_path()]
     files = [file for file in candidates if {file.name, file.parent.name}.isdisjoint(_COMMAND_LINE)]
-    content = b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in sorted(files))
+    # By folder and name alone: a checkout and an installed wheel keep the folders in different places.
+    ordered = sorted(files, key=lambda file: file.parts[-2:])
+    content = b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in ordered)
     return digest(version("black").encode() + content)
 
 
