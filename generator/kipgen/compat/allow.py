@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from kipgen.compat.finding import Finding
 
-FILE_NAME = "compat-allow.toml"
-
 _KEYS = ("rule", "path", "reason")
 
 

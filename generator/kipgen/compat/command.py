@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from kipgen.compat.allow import FILE_NAME, Allowance, parse_allowance, read_allowances, with_allowances
 from kipgen.console import ERR, counted, fail, packages_here, print_problems
 
 if TYPE_CHECKING:
+    from kipgen.compat.allow import Allowance
     from kipgen.compat.finding import Finding
     from kipgen.compat.sides import Compared
+
+ALLOW_FILE = Path("compat-allow.toml")
+"""What is allowed all the same, where no other file is named."""
 
 
 def compat(
@@ -42,7 +45,7 @@ def compat(
     ] = None,
     allow_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {FILE_NAME} if there is one here."),
+        typer.Option(metavar="FILE", help=f"Accepted findings, with reasons; {ALLOW_FILE} if there is one here."),
     ] = None,
     wire_only: Annotated[
         bool, typer.Option("--wire-only", help="Exit 0 if nothing but generated code changes, not bytes.")
@@ -53,6 +56,8 @@ def compat(
     ] = "",
 ) -> None:
     """Find what changes of specs break: bytes of released versions, or code; exit 1 if they break something."""
+    from kipgen.compat.allow import with_allowances
+
     if as_json and sarif == "-":
         fail("--json and --sarif - both want standard output; give --sarif a file")
     try:
@@ -83,9 +88,11 @@ def _allowances(texts: list[str], file: Path | None) -> list[Allowance]:
     Raises:
         ValueError: something is not written as it should be.
     """
+    from kipgen.compat.allow import parse_allowance, read_allowances
+
     found = [parse_allowance(text) for text in texts]
-    if file is not None or Path(FILE_NAME).exists():
-        found += read_allowances(file or Path(FILE_NAME))
+    if file is not None or ALLOW_FILE.exists():
+        found += read_allowances(file or ALLOW_FILE)
     return found
 
 

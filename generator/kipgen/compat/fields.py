@@ -160,9 +160,9 @@ def _compare_tagged(pair: Pair, old: Body, new: Body) -> Iterator[Change]:
     """The fields that are tagged on both sides; the tags themselves are judged for all versions at once."""
     before, after = ({slot.name: slot for slot in body.tagged} for body in (old, new))
     plain = {slot.name for slot in (*old.plain, *new.plain)}
-    for name in [name for name in (*before, *(after.keys() - before.keys())) if name not in plain]:
+    for name in {**before, **after}:
         was, now = pair.old.field(name), pair.new.field(name)
-        if was is None or now is None or was.tag != now.tag:
+        if name in plain or was is None or now is None or was.tag != now.tag:
             continue
         if name in before and name in after:
             yield from _compare_slots(pair, before[name], after[name])

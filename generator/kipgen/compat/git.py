@@ -82,7 +82,7 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
 
 
 def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs.
+    """The contents of blobs; of one that the repository lacks, nothing.
 
     Raises:
         GitError: git fails.
@@ -92,9 +92,12 @@ def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
     found, at = {}, 0
     for blob in wanted:
         end = output.index(b"\n", at)
-        size = int(output[at:end].split()[2])
-        found[blob] = output[end + 1 : end + 1 + size]
-        at = end + size + 2
+        head = output[at:end].split()
+        if head[-1] == b"missing":
+            found[blob], at = b"", end + 1
+            continue
+        size = int(head[2])
+        found[blob], at = output[end + 1 : end + 1 + size], end + size + 2
     return found
 
 

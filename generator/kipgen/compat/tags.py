@@ -66,6 +66,11 @@ def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> T
     return TagSpace(path, struct.place, struct.fields, struct.reserved_tags)
 
 
+def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
+    """Whether a field without a tag stands in one of these versions, which is a finding about the version."""
+    return field is not None and any(version in field.versions for version in versions)
+
+
 def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
     now_by_tag, now_by_name = new.by_tag, {field.name: field for field in new.fields}
     for tag, field in old.by_tag.items():
@@ -82,7 +87,7 @@ def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Itera
             text = f"tag {tag} became {same.tag}"
             path, place = f"{new.path}.{same.name}", Spot(same.place, "tag")
             yield Change("tag-changed", path, text, place, spot, versions)
-        elif taken is None and same is None:
+        elif taken is None and not _is_plain(same, versions):
             is_reserved = tag in new.reserved
             rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
             text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
