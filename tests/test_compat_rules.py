@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
 
 from kipgen import check
 from kipgen.compat.rule import Revisions
@@ -16,6 +18,7 @@ from kipgen.compat.sides import compare_paths
 from kipgen.render import HeaderVersions, render_message
 from kipgen.rules import ALL as LANGUAGE
 from kipgen.rules.examples import ALPHA, spec
+from kipwire.errors import DecodeError
 from kipwire.testing import messages
 
 if TYPE_CHECKING:
@@ -302,6 +305,47 @@ def _check_read_alike(writer: Any, reader: Any) -> None:
         assert reader.decode(data).encode() == data
 
     read_alike()
+
+
+_BROKEN = {
+    **{row: (old, new) for row, (verdict, old, new) in _VERDICTS.items() if verdict == _REFUSED},
+    **{f"rule {rule.id}": (rule.bad.old[0], rule.bad.new[0]) for rule in ALL if rule.severity == "wire"},
+}
+_ABOUT_OTHER_THINGS = {
+    "message-removed": "there is nothing to read it with",
+    "message-type-changed": "the header before it is another",
+    "api-key-changed": "the number stands in the header",
+    "highest-version-lowered": "there is nothing to read it with",
+    "lowest-version-lowered": "nothing shows what the version once was",
+    "tag-forgotten": "only what comes later breaks something",
+}
+"""The rules whose findings cannot be seen in the bytes of both revisions."""
+
+
+@pytest.mark.parametrize("row", _BROKEN)
+def test_what_is_refused_breaks_a_message_or_is_about_more_than_its_bytes(
+    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = _BROKEN[row]
+    serious = [found for found in _compare(tmp_path / "specs", old, new) if found.severity == "wire"]
+    if row == "reserved tag used again" or {found.rule.id for found in serious} <= _ABOUT_OTHER_THINGS.keys():
+        return
+    name = "".join(letter if letter.isalnum() else "_" for letter in row)
+    before = _classes(tmp_path, old, f"broken_before_{name}", monkeypatch)
+    after = _classes(tmp_path, new, f"broken_after_{name}", monkeypatch)
+    version = max(serious[0].versions)
+    broken = partial(_is_read_otherwise, before[version], after[version])
+    either = st.one_of(messages(before[version], long=False), messages(after[version], long=False))
+    find(either, broken, settings=settings(phases=(Phase.generate,), database=None))
+
+
+def _is_read_otherwise(first: Any, second: Any, message: Any) -> bool:
+    reader = second if isinstance(message, first) else first
+    message = type(message).from_json(message.to_json())
+    try:
+        return repr(reader.decode(message.encode())) != repr(message)
+    except DecodeError:
+        return True
 
 
 # What a finding says

@@ -66,36 +66,41 @@ def _struct_space(message: MessageSpec, around: TagSpace, field: FieldSpec) -> T
     return TagSpace(path, struct.place, struct.fields, struct.reserved_tags)
 
 
+def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
+    for tag, field in old.by_tag.items():
+        versions = frozenset(message.valid_versions.intersect(field.tagged_versions).each())
+        if versions:
+            yield from _compare_tag(tag, field, new, versions)
+    yield from _compare_reserved(old, new)
+
+
+def _compare_tag(tag: int, field: FieldSpec, new: TagSpace, versions: frozenset[int]) -> Iterator[Change]:
+    """What became of one tag of a field that is tagged in some released versions."""
+    spot, taken = Spot(field.place, "tag"), new.by_tag.get(tag)
+    same = next((now for now in new.fields if now.name == field.name), None)
+    if taken is not None and taken.name != field.name:
+        text = f"tag {tag} was {field.name}'s"
+        yield Change("tag-reused", f"{new.path}.{taken.name}", text, Spot(taken.place, "tag"), spot, versions)
+    elif taken is None and same is not None and same.tag is not None:
+        text = f"tag {tag} became {same.tag}"
+        yield Change("tag-changed", f"{new.path}.{same.name}", text, Spot(same.place, "tag"), spot, versions)
+    elif taken is None and not _is_plain(same, versions):
+        is_reserved = tag in new.reserved
+        rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
+        text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
+        yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.place, "reservedTags"), spot, versions)
+
+
 def _is_plain(field: FieldSpec | None, versions: frozenset[int]) -> bool:
     """Whether a field without a tag stands in one of these versions, which is a finding about the version."""
     return field is not None and any(version in field.versions for version in versions)
 
 
-def _compare_spaces(message: MessageSpec, old: TagSpace, new: TagSpace) -> Iterator[Change]:
-    now_by_tag, now_by_name = new.by_tag, {field.name: field for field in new.fields}
-    for tag, field in old.by_tag.items():
-        versions = frozenset(message.valid_versions.intersect(field.tagged_versions).each())
-        if not versions:
-            continue
-        spot, taken = Spot(field.place, "tag"), now_by_tag.get(tag)
-        same = now_by_name.get(field.name)
-        if taken is not None and taken.name != field.name:
-            text = f"tag {tag} was {field.name}'s"
-            path, place = f"{new.path}.{taken.name}", Spot(taken.place, "tag")
-            yield Change("tag-reused", path, text, place, spot, versions)
-        elif taken is None and same is not None and same.tag is not None:
-            text = f"tag {tag} became {same.tag}"
-            path, place = f"{new.path}.{same.name}", Spot(same.place, "tag")
-            yield Change("tag-changed", path, text, place, spot, versions)
-        elif taken is None and not _is_plain(same, versions):
-            is_reserved = tag in new.reserved
-            rule = "tagged-field-removed" if is_reserved else "tag-forgotten"
-            text = f"the field with tag {tag} is gone{'' if is_reserved else ', and its tag is not reserved'}"
-            yield Change(rule, f"{new.path}.{field.name}", text, Spot(new.place, "reservedTags"), spot, versions)
+def _compare_reserved(old: TagSpace, new: TagSpace) -> Iterator[Change]:
+    spot = Spot(old.place, "reservedTags")
     for tag in old.reserved:
-        spot = Spot(old.place, "reservedTags")
-        if tag in now_by_tag:
-            field = now_by_tag[tag]
+        field = new.by_tag.get(tag)
+        if field is not None:
             text = f"tag {tag} was reserved: it once was another field's"
             yield Change("tag-reused", f"{new.path}.{field.name}", text, Spot(field.place, "tag"), spot)
         elif tag not in new.reserved:
