@@ -8,7 +8,7 @@ KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo wheel clean
+.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo wheel clean test-maven
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input fo
 	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
+
+test-maven: setup  ## Compare the specs of four releases of Kafka; needs mvn and a network
+	$(BIN)/pytest -m maven -n 0
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)
