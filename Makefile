@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CODE := generator runtime tests benchmarks examples
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test lint types bench bench-encodings demo wheel clean
+.PHONY: help setup generate check-generated test test-maven lint types bench bench-encodings demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -26,6 +26,9 @@ check-generated: setup  ## Fail if the generated classes are not what the specs 
 
 test: setup  ## Run the tests, on all cores
 	$(BIN)/pytest
+
+test-maven: setup  ## Run the tests that need Maven Central
+	$(BIN)/pytest -m maven
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)

@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from kipgen.advise_command import advise
 from kipgen.console import ERR, fail
+from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
 from kipgen.problems import Problem
 
@@ -187,6 +188,7 @@ def new(
 
 app.command()(inspect)
 app.command()(advise)
+app.command()(drift)
 
 
 def _packages_here() -> list[Path]:
