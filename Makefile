@@ -3,10 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime tests benchmarks examples
+CODE := generator runtime tests benchmarks examples docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test test-maven lint types bench bench-encodings demo wheel clean
+.PHONY: help setup generate check-generated test test-maven lint types bench bench-encodings demo docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,6 +46,15 @@ bench: setup  ## Measure encode, decode and cold start beside kio and kafka-pyth
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
+
+docs: $(VENV)/.docs  ## Build the documentation site: build/docs/html/index.html
+	$(BIN)/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	@echo "open build/docs/html/index.html"
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

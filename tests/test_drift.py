@@ -172,7 +172,8 @@ def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path)
         '      { "name": "Before", "type": "int32", "versions": "0+" },',
         '      { "name": "Depth", "type": "int32", "versions": "0+",',
         '        "about": "How dark it is." },',
-        '      { "name": "After", "type": "[]After", "versions": "1", "nullableVersions": "1", "default": "null", "fields": [',
+        '      { "name": "After", "type": "[]After", "versions": "1", "nullableVersions": "1", "default": "null",'
+        ' "fields": [',
         '        { "name": "Inner", "type": "uuid", "versions": "1+", "ignorable": true }',
         "      ]}",
         "    ]}",
