@@ -66,7 +66,7 @@ def _python(sample: Sample, before: list[Sample], folder: Path) -> str:
         if one.language == "python" and one.is_run:
             # At their own lines, so that a traceback names the lines of the page.
             script += [""] * (one.line - 1 - len(script)) + one.code.splitlines()
-    file = folder / f"{Path(sample.page).stem}.py"
+    file = folder / f"sample_{Path(sample.page).stem}.py"
     file.write_text("\n".join(script), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONWARNINGS": "error"}
     done = subprocess.run(

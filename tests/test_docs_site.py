@@ -162,12 +162,15 @@ def test_guides_that_are_missing_or_new_do_no_harm(tmp_path: Path) -> None:
         "# Me\n[a](docs/zebra.md), [gone](docs/none.md), [code](src), [web](https://a.b)\n"
     )
     (tmp_path / "docs" / "zebra.md").write_text("# The `zebra`\n[back](../README.md#me)\n```text\n[no](link.md)\n```\n")
-    (tmp_path / "docs" / "testing.md").write_text("No heading.\n")
+    (tmp_path / "docs" / "testing.md").write_text("No heading. ![plot](plot.svg) ![gone](gone.svg)\n")
+    (tmp_path / "docs" / "plot.svg").write_text("<svg/>")
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "README.md").write_text("# Source\n")
     files = repository_files(tmp_path)
     assert files["README.md"] == b"# Me\n[a](docs/zebra.md), gone, [code](src/README.md), [web](https://a.b)\n"
     assert files["docs/zebra.md"].endswith(b"[back](../README.md#me)\n```text\n[no](link.md)\n```\n")
+    assert files["docs/testing.md"] == b"No heading. ![plot](plot.svg) gone\n"
+    assert files["docs/plot.svg"] == b"<svg/>"
     assert nav_of_guides(files) == [
         {"Overview": "README.md"},
         {"Guides": [{"Testing": "docs/testing.md"}, {"The zebra": "docs/zebra.md"}]},

@@ -28,13 +28,13 @@ ORDER = (
 """The guides in the order in which they are offered; those not named here come behind them, by name."""
 LANGUAGE_GUIDE = "docs/spec-language.md"
 
-_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)\s*?$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 
 def repository_files(root: Path) -> dict[str, bytes]:
-    """The written pages and what they link to, by their path in the repository, so that links between them hold.
+    """The written pages with what they show and link to, by their path in the repository, so that links between them hold.
 
     A link to a folder becomes one to its README, or plain text if it has none.
 
@@ -97,7 +97,7 @@ def _with_links(root: Path, path: str, text: str) -> tuple[str, list[str]]:
         if place.startswith("..") or not (root / place).is_file():
             return match["text"]
         targets.append(place)
-        return f"[{match['text']}]({target}{match['anchor'] or ''})"
+        return f"{match['image']}[{match['text']}]({target}{match['anchor'] or ''})"
 
     pieces, done = [], 0
     for fence in _FENCE.finditer(text):
