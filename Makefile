@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 CODE := generator runtime tests benchmarks examples docs/site
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test test-maven lint types bench bench-encodings demo docs wheel clean
+.PHONY: help setup generate check-generated test test-maven lint types bench bench-records bench-encodings bench-space \
+	demo docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -44,8 +45,14 @@ demo: generate  ## The main job: generate, then decode a capture of a real clust
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
 
+bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
+	$(BIN)/python -m benchmarks.records
+
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
+
+bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
+	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
 docs: $(VENV)/.docs  ## Build the documentation site: build/docs/html/index.html
 	$(BIN)/python -m docs.site build/docs
