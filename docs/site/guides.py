@@ -34,7 +34,7 @@ _HEADING = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
 
 
 def repository_files(root: Path) -> dict[str, bytes]:
-    """The written pages with what they show and link to, by their path in the repository, so that links between them hold.
+    """The written pages with what they show and link to, by their path in the repository, so that links stay right.
 
     A link to a folder becomes one to its README, or plain text if it has none.
 
