@@ -3,12 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime tests benchmarks examples scripts hatch_build.py
+CODE := generator runtime tests benchmarks examples scripts docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo wheel clean test-maven
+.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
+	bench bench-records bench-encodings bench-space demo docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,7 +47,7 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input fo
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
 
-test-maven: setup  ## Compare the specs of four releases of Kafka; needs mvn and a network
+test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
 	$(BIN)/pytest -m maven -n 0
 
 lint: setup  ## Check style and layout of all code
@@ -71,6 +72,15 @@ bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the ta
 
 bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
+
+docs: $(VENV)/.docs  ## Build the documentation site: build/docs/html/index.html
+	$(BIN)/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	@echo "open build/docs/html/index.html"
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

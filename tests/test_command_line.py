@@ -36,7 +36,7 @@ def specs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat"])
+@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat", "drift"])
 def test_every_command_has_help(command: str, tmp_path: Path) -> None:
     done = kipgen(*filter(None, [command]), "--help", folder=tmp_path)
     assert done.returncode == 0

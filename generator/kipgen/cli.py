@@ -13,6 +13,7 @@ from rich.markup import escape
 from kipgen.advise_command import advise
 from kipgen.compat.command import compat
 from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
 
 if TYPE_CHECKING:
@@ -232,3 +233,4 @@ def new(
 app.command()(inspect)
 app.command()(advise)
 app.command()(compat)
+app.command()(drift)
