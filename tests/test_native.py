@@ -23,7 +23,8 @@ import proposals
 from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, native
 from kipwire.plan import NoPlanError, plan_of
 from kipwire.testing import damaged, messages
-from test_generated_forms import declared_versions, package  # noqa: F401  # a fixture
+from spec_package import declared_versions
+from test_generated_forms import SPECS, package  # noqa: F401  # a fixture
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
@@ -68,7 +69,7 @@ def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, ve
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "version"), declared_versions(), ids=str)
+@pytest.mark.parametrize(("name", "version"), declared_versions(SPECS), ids=str)
 def test_kernel_and_python_agree_on_every_form_of_the_language(
     package: ModuleType, name: str, version: int  # noqa: F811
 ) -> None:
