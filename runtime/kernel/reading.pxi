@@ -135,7 +135,7 @@ cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor)
     return NULL if p == NULL else PyBytes_FromStringAndSize(<const char*>p, size)
 
 
-cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept:
+cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept nogil:
     """A length or a count, -1 for null; a classic one has so many bytes. Whether it is there and makes sense."""
     cdef const uint8_t* p
     cdef uint64_t size
@@ -241,7 +241,7 @@ cdef inline const Operation* tagged_field(const Layout* layout, int64_t tag) noe
     return NULL
 
 
-cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept:
+cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(layout.declared_count):
         if layout.declared[i] == tag:

@@ -58,8 +58,13 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
         memcpy(&bits, &real, 8)
         store_64(p, bits)
         return True
-    if not as_number(value, &number):
-        return False
+    return as_number(value, &number) and write_number(field, number, out)
+
+
+cdef inline bint write_number(const Operation* field, int64_t number, Output* out) noexcept:
+    """An integer in whatever form its field has."""
+    cdef uint8_t* p
+    cdef uint64_t bits
     if field.element == INT32:
         p = put(out, 4)
         if p == NULL or number != <int32_t>number:
