@@ -39,27 +39,22 @@ cdef inline bint fill_value(Column* column, Py_ssize_t row, Cursor* cursor) noex
     elif column.kind == PACKED:
         if not take_varint(cursor, column.field.bits, &bits):
             return False
-        return store_number(column, row, <int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+        store_number(column, row, <int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+        return True
     elif column.kind == UPACKED:
         if not take_varint(cursor, column.field.bits, &bits):
             return False
         if column.field.bits < 64 and bits >> (column.field.bits - 1):
             bits |= ~<uint64_t>0 << column.field.bits
-        return store_number(column, row, <int64_t>bits)
+        store_number(column, row, <int64_t>bits)
+        return True
     p = take(cursor, column.wire_width)
     return p != NULL and store(column, row, p)
 
 
-cdef inline bint store(Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
+cdef inline bint store(const Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
     """A value of fixed width."""
-    if column.store == STORE_BIT:
-        if p[0] > 1:
-            return False
-        if column.wanted:
-            set_bit(column.values, row, p[0])
-    elif not column.wanted:
-        pass
-    elif column.store == STORE_32:
+    if column.store == STORE_32:
         (<uint32_t*>column.values)[row] = big_endian_32(p)
     elif column.store == STORE_16:
         (<uint16_t*>column.values)[row] = big_endian_16(p)
@@ -67,26 +62,34 @@ cdef inline bint store(Column* column, Py_ssize_t row, const uint8_t* p) noexcep
         (<uint64_t*>column.values)[row] = big_endian_64(p)
     elif column.store == STORE_8:
         column.values[row] = p[0]
-    elif column.store == STORE_128:
-        memcpy(column.values + 16 * row, p, 16)
     else:
-        return store_number(
-            column, row, <int16_t>big_endian_16(p) if column.wire_width == 2 else <int32_t>big_endian_32(p)
-        )
+        return store_otherwise(column, row, p)
     return True
 
 
-cdef inline bint store_number(Column* column, Py_ssize_t row, int64_t number) noexcept nogil:
+cdef bint store_otherwise(const Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
+    if column.store == STORE_BIT:
+        if p[0] > 1:
+            return False
+        if column.wanted:
+            set_bit(column.values, row, p[0])
+    elif column.store == STORE_128:
+        memcpy(column.values + 16 * row, p, 16)
+    elif column.store == STORE_WIDER:
+        store_number(column, row, <int16_t>big_endian_16(p) if column.wire_width == 2 else <int32_t>big_endian_32(p))
+    return True
+
+
+cdef inline void store_number(const Column* column, Py_ssize_t row, int64_t number) noexcept nogil:
     """A number that fits its column."""
     if not column.wanted:
-        pass
-    elif column.width == 2:
+        return
+    if column.width == 2:
         (<int16_t*>column.values)[row] = <int16_t>number
     elif column.width == 4:
         (<int32_t*>column.values)[row] = <int32_t>number
     else:
         (<int64_t*>column.values)[row] = number
-    return True
 
 
 cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -108,7 +111,7 @@ cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept no
         return False
     if count < 0:
         return column.nullable and set_null(column, row)
-    if count > (left(cursor) // column.field.least if column.field.least else MAX_EMPTY_ELEMENTS):
+    if not can_hold(cursor, count, column.field.least):
         return False
     if column.wanted:
         if not make_room(&column.elements, count):
@@ -135,9 +138,20 @@ cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Curs
         p = take(cursor, count * elements.wire_width)
         if p == NULL:
             return False
+        return elements.store == STORE_NOTHING or store_run(elements, first, count, p)
+    return True
+
+
+cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, const uint8_t* p) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t* numbers = <uint32_t*>elements.values + first
+    if elements.store == STORE_32:  # such as node ids, of which there are many
         for i in range(count):
-            if not store(elements, first + i, p + i * elements.wire_width):
-                return False
+            numbers[i] = big_endian_32(p + 4 * i)
+        return True
+    for i in range(count):
+        if not store(elements, first + i, p + i * elements.wire_width):
+            return False
     return True
 
 

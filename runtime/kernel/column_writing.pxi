@@ -2,10 +2,21 @@
 # wrong, and also where one is right but unusual, such as unknown tags in another order: the generated code then looks.
 
 cdef bint put_struct(const Fields* fields, Py_ssize_t row, Output* out) noexcept:
-    cdef Py_ssize_t i
-    for i in range(fields.layout.field_count):
-        if not put_value(&fields.columns[i], row, out):
+    cdef Py_ssize_t i, j
+    cdef const Step* step
+    cdef uint8_t* p
+    for i in range(fields.step_count):
+        step = &fields.steps[i]
+        if step.column != NULL:
+            if not put_value(step.column, row, out):
+                return False
+            continue
+        p = put(out, step.width)
+        if p == NULL:
             return False
+        for j in range(step.part_count):
+            if not load(step.parts[j].column, row, p + step.parts[j].at):
+                return False
     return not fields.layout.flexible or put_tag_section(fields, row, out)
 
 
@@ -29,19 +40,43 @@ cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
         return put_struct(column.fields, row, out)
     elif column.kind == BYTES:
         return put_content(column, row, 4, out)
-    elif column.kind == BOOL:
-        p = put(out, 1)
-        if p != NULL:
-            p[0] = bit_at(column.values, column.first_bit + row)
-        return p != NULL
-    elif column.kind == FLOAT64:
-        p = put(out, 8)
-        if p != NULL:
-            store_64(p, (<const uint64_t*>column.values)[row])
-        return p != NULL
-    elif column.kind == UUID:
-        return put_bytes(out, <const char*>column.values + 16 * row, 16)
-    return write_number(column.field, number_at(column, row), out)
+    elif column.kind > UUID:
+        return write_packed(column.field, number_at(column, row), out)
+    p = put(out, column.wire_width)
+    return p != NULL and load(column, row, p)
+
+
+cdef inline bint load(const Column* column, Py_ssize_t row, uint8_t* p) noexcept:
+    """A value of fixed width. None of them may be null."""
+    if is_null(column, row):
+        return False
+    if column.store == STORE_32:
+        store_32(p, (<const uint32_t*>column.values)[row])
+    elif column.store == STORE_16:
+        store_16(p, (<const uint16_t*>column.values)[row])
+    elif column.store == STORE_64:
+        store_64(p, (<const uint64_t*>column.values)[row])
+    elif column.store == STORE_8:
+        p[0] = column.values[row]
+    else:
+        return load_otherwise(column, row, p)
+    return True
+
+
+cdef bint load_otherwise(const Column* column, Py_ssize_t row, uint8_t* p) noexcept:
+    cdef int64_t number
+    if column.store == STORE_BIT:
+        p[0] = bit_at(column.values, column.first_bit + row)
+        return True
+    if column.store == STORE_128:
+        memcpy(p, column.values + 16 * row, 16)
+        return True
+    number = number_at(column, row)
+    if column.wire_width == 2:
+        store_16(p, <uint32_t>number)
+        return number == <int16_t>number
+    store_32(p, <uint32_t>number)
+    return number == <int32_t>number
 
 
 cdef inline bint bit_at(const uint8_t* bits, Py_ssize_t at) noexcept:
@@ -53,17 +88,12 @@ cdef inline bint is_null(const Column* column, Py_ssize_t row) noexcept:
 
 
 cdef inline int64_t number_at(const Column* column, Py_ssize_t row) noexcept:
+    """A number of a type that KIP-625 has encodings of."""
     if column.width == 4:
-        if column.kind == UINT32:
-            return (<const uint32_t*>column.values)[row]
         return (<const int32_t*>column.values)[row]
     elif column.width == 8:
         return (<const int64_t*>column.values)[row]
-    elif column.width == 2:
-        if column.kind == UINT16:
-            return (<const uint16_t*>column.values)[row]
-        return (<const int16_t*>column.values)[row]
-    return (<const int8_t*>column.values)[row]
+    return (<const int16_t*>column.values)[row]
 
 
 cdef inline bint slice_of(const Column* column, Py_ssize_t row, Py_ssize_t limit, int64_t* size) noexcept:
@@ -82,8 +112,21 @@ cdef bint put_array(const Column* column, Py_ssize_t row, Output* out) noexcept:
         return False
     if not write_length(column.field, 4, count, out):
         return False
+    if column.fields == NULL and column.parts.kind <= UUID:
+        return put_run(column.parts, first, count, out)
     for i in range(first, first + count):
         if not (put_value(column.parts, i, out) if column.fields == NULL else put_struct(column.fields, i, out)):
+            return False
+    return True
+
+
+cdef bint put_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, Output* out) noexcept:
+    cdef Py_ssize_t i
+    cdef uint8_t* p = put(out, count * elements.wire_width)
+    if p == NULL:
+        return False
+    for i in range(count):
+        if not load(elements, first + i, p + i * elements.wire_width):
             return False
     return True
 
@@ -117,6 +160,8 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
             return False
         j = unknown.offsets[row]
     last = j + size
+    if size == 0 and fields.layout.tagged_count == 0:
+        return put_varint(out, 0)
     if put(out, 1) == NULL:
         return False
     while i < fields.layout.tagged_count or j < last:

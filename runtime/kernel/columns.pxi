@@ -8,11 +8,12 @@ cdef enum Trouble:
 
 # How a value of fixed width gets from the wire into its column.
 cdef enum Store:
-    STORE_BIT
-    STORE_8
-    STORE_16
     STORE_32
+    STORE_16
     STORE_64
+    STORE_8
+    STORE_NOTHING
+    STORE_BIT
     STORE_128
     # A number with fewer bytes on the wire than in its column (KIP-625).
     STORE_WIDER
@@ -267,7 +268,7 @@ cdef class Tree:
                 step = &fields.steps[fields.step_count]
                 step.parts = <Part*>self.memory(count - i, sizeof(Part))
                 fields.step_count += 1
-            if column.wanted or column.kind == BOOL:  # of which not every byte is one
+            if column.store != STORE_NOTHING:
                 step.parts[step.part_count].at = step.width
                 step.parts[step.part_count].column = column
                 step.part_count += 1
@@ -283,7 +284,11 @@ cdef int set_widths(Column* column, type_) except -1:
     if column.kind <= UUID:
         column.wire_width = column.field.least
         column.store = STORES[column.width]
-        if column.kind != BOOL and column.wire_width != column.width:
+        if column.kind == BOOL:
+            pass  # not every byte is one, so that it is looked at in any case
+        elif not column.wanted:
+            column.store = STORE_NOTHING
+        elif column.wire_width != column.width:
             column.store = STORE_WIDER
     return 0
 
@@ -321,27 +326,34 @@ cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
 
 
 cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+    if column.validity != NULL and not widen_bits(&column.validity, old_room, room):
+        return False
     if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
-        pass
-    elif column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
-        if not resize(<void**>&column.offsets, 4 * (old_room + 1 if old_room else 0), 4 * (room + 1)):
+        return True
+    if column.kind == BOOL:
+        return widen_bits(&column.values, old_room, room)
+    if column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
+        if not resize(<void**>&column.offsets, 4 * (room + 1)):
             return False
-    elif column.kind == BOOL:
-        if not resize(<void**>&column.values, bits_size(old_room), bits_size(room)):
-            return False
-    elif not resize(<void**>&column.values, column.width * old_room, column.width * room):
-        return False
-    return column.validity == NULL or resize(<void**>&column.validity, bits_size(old_room), bits_size(room))
+        if old_room == 0:
+            column.offsets[0] = 0
+        return True
+    return resize(<void**>&column.values, column.width * room)
 
 
-cdef bint resize(void** block, size_t old_size, size_t size) noexcept nogil:
-    """Give a block another size; the memory that it gets is zeroed, as bits of several rows share a byte."""
-    cdef void* moved = realloc(block[0], size)
-    if moved == NULL:
+cdef bint widen_bits(uint8_t** bits, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+    """Room for so many bits. New ones are zeroed, since those of several rows are in one byte."""
+    if not resize(<void**>bits, bits_size(room)):
         return False
-    memset(<char*>moved + old_size, 0, size - old_size)
-    block[0] = moved
+    memset(bits[0] + bits_size(old_room), 0, bits_size(room) - bits_size(old_room))
     return True
+
+
+cdef bint resize(void** block, size_t size) noexcept nogil:
+    cdef void* moved = realloc(block[0], size)
+    if moved != NULL:
+        block[0] = moved
+    return moved != NULL
 
 
 cdef inline Py_ssize_t bits_size(Py_ssize_t count) noexcept nogil:
@@ -361,17 +373,13 @@ cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, P
 
 
 cdef bint make_content_room(Column* column, Py_ssize_t more) noexcept nogil:
-    cdef Py_ssize_t room
-    cdef void* moved
+    cdef Py_ssize_t room = 2 * column.content_size + more + LEAST_ROOM
     if more > MAX_OFFSET - column.content_size:
         column.rows.trouble[0] = TOO_MUCH
         return False
-    room = 2 * column.content_size + more + 1024
-    moved = realloc(column.content, room)
-    if moved == NULL:
+    if not resize(<void**>&column.content, room):
         column.rows.trouble[0] = NO_MEMORY
         return False
-    column.content = <uint8_t*>moved
     column.content_room = room
     return True
 

@@ -99,7 +99,7 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
         return NULL
     if count < 0:
         return new_reference(None_) if field.nullable else NULL
-    if count > (left(cursor) // field.least if field.least else MAX_EMPTY_ELEMENTS):
+    if not can_hold(cursor, count, field.least):
         return NULL
     items = PyList_New(count)
     if items == NULL:
@@ -111,6 +111,11 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
             return NULL
         PyList_SET_ITEM(items, i, item)
     return items
+
+
+cdef inline bint can_hold(const Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
+    """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
+    return count * least <= left(cursor) if least else count <= MAX_EMPTY_ELEMENTS
 
 
 cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:

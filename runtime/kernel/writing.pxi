@@ -58,13 +58,8 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
         memcpy(&bits, &real, 8)
         store_64(p, bits)
         return True
-    return as_number(value, &number) and write_number(field, number, out)
-
-
-cdef inline bint write_number(const Operation* field, int64_t number, Output* out) noexcept:
-    """An integer in whatever form its field has."""
-    cdef uint8_t* p
-    cdef uint64_t bits
+    if not as_number(value, &number):
+        return False
     if field.element == INT32:
         p = put(out, 4)
         if p == NULL or number != <int32_t>number:
@@ -95,15 +90,21 @@ cdef inline bint write_number(const Operation* field, int64_t number, Output* ou
         if p == NULL or number != <uint32_t>number:
             return False
         store_32(p, <uint32_t>number)
-    else:  # PACKED or UPACKED
-        if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
-            return False
-        if field.element == PACKED:
-            bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
-        else:
-            bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
-        return put_varint(out, bits)
+    else:
+        return write_packed(field, number, out)
     return True
+
+
+cdef bint write_packed(const Operation* field, int64_t number, Output* out) noexcept:
+    """An integer as varint (KIP-625)."""
+    cdef uint64_t bits
+    if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
+        return False
+    if field.element == PACKED:
+        bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
+    else:
+        bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
+    return put_varint(out, bits)
 
 
 cdef inline bint as_number(PyObject* value, int64_t* number) noexcept:
