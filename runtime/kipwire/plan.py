@@ -56,7 +56,7 @@ class Plan:
         """The tags that any version has fields for: none of them can be that of an unknown field."""
         self.minimum_size = minimum_size(cls)
         """The fewest bytes that the struct takes."""
-        self.depth = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
+        self.depth: int = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
         """How many structs stand within each other, this one counted."""
 
 
