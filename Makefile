@@ -8,7 +8,8 @@ KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-encodings demo wheel clean
+.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records \
+	bench-encodings bench-space bench-columns demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -60,8 +61,17 @@ demo: generate  ## The main job: generate, then decode a capture of a real clust
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
 
+bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
+	$(BIN)/python -m benchmarks.records
+
+bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
+	$(BIN)/python -m benchmarks.columns
+
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
+
+bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
+	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -55,7 +55,9 @@ def test_attribute_is_a_free_identifier(name: str) -> None:
     assert attribute not in RESERVED_ATTRIBUTES
 
 
-@pytest.mark.parametrize(("name", "expected"), [("True", "True_"), ("None", "None_"), ("Topic", "Topic")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("True", "True_"), ("None", "None_"), ("LAYOUT", "LAYOUT_"), ("Topic", "Topic")]
+)
 def test_class_that_is_taken_gets_an_underscore(name: str, expected: str) -> None:
     assert class_name(name) == expected
 

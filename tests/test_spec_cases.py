@@ -71,7 +71,7 @@ def _replaced(value: Any, path: tuple[str | int, ...], odd: object) -> object:
 
 
 LEAF = {"name": "Leaf", "type": "uuid", "versions": "0+", "default": "AAAAAAAAAAAAAAAAAAAAAQ"}
-RICH = {
+RICH: dict[str, Any] = {
     "name": "ProbeRequest",
     "type": "request",
     "apiKey": 900,
@@ -91,12 +91,37 @@ RICH = {
     "commonStructs": [{"name": "Shared", "versions": "0+", "fields": [LEAF]}],
 }
 
+RICH_LAYOUT: dict[str, Any] = {
+    "name": "Probe",
+    "type": "layout",
+    "validVersions": "0-3",
+    "fields": [
+        {"name": "Size", "type": "int32", "versions": "0+", "sizeOf": "rest", "encoding": "packed32"},
+        {"name": "Crc", "type": "uint32", "versions": "0+", "checksum": {"algorithm": "crc32", "from": "Magic"}},
+        {"name": "Magic", "type": "int8", "versions": "0+", "constant": "version"},
+        {"name": "Flags", "type": "int16", "versions": "0+", "bits": [{"name": "Has", "bits": "4", "about": "A bit."}]},
+        {"name": "Ids", "type": "[]int32", "versions": "0+", "count": "varint"},
+        {"name": "Sizes", "type": "[]int32", "versions": "0+", "sameLengthAs": "Ids"},
+        {"name": "Set", "type": "[]Inner", "versions": "0+", "size": "int16", "sorted": True, "fields": [
+            {"name": "Id", "type": "int32", "versions": "0+", "mapKey": True}]},
+        {"name": "Key", "type": "string", "versions": "0+", "size": "uvarint", "sizeOnlyWith": "Value"},
+        {"name": "Value", "type": "bytes", "versions": "0+", "size": "rest", "absentIf": "Has",
+         "nullableVersions": "0+"},
+    ],
+}  # fmt: skip
 
-@pytest.mark.parametrize("path", _places(RICH), ids=str)
-def test_any_value_anywhere_is_judged_without_a_crash(path: tuple[str | int, ...], tmp_path: Path) -> None:
+
+@pytest.mark.parametrize(
+    ("spec", "path"),
+    [(spec, path) for spec in (RICH, RICH_LAYOUT) for path in _places(spec)],
+    ids=lambda value: value["type"] if isinstance(value, dict) else str(value),
+)
+def test_any_value_anywhere_is_judged_without_a_crash(
+    spec: dict[str, Any], path: tuple[str | int, ...], tmp_path: Path
+) -> None:
     file = tmp_path / "Probe.json"
     for odd in ODD_VALUES:
-        file.write_text(json.dumps(_replaced(RICH, path, odd)), encoding="utf-8")
+        file.write_text(json.dumps(_replaced(spec, path, odd)), encoding="utf-8")
         for kafka in (False, True):
             checked = read_file(file, kafka=kafka)
             assert (checked.spec is None) == any(problem.severity == "error" for problem in checked.problems)
@@ -105,7 +130,8 @@ def test_any_value_anywhere_is_judged_without_a_crash(path: tuple[str | int, ...
     assert read_folder(tmp_path)[1]
 
 
-def test_spec_with_every_property_is_accepted(tmp_path: Path) -> None:
-    file = tmp_path / "ProbeRequest.json"
-    file.write_text(json.dumps(RICH), encoding="utf-8")
+@pytest.mark.parametrize("spec", [RICH, RICH_LAYOUT], ids=["request", "layout"])
+def test_spec_with_every_property_is_accepted(spec: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "Probe.json"
+    file.write_text(json.dumps(spec), encoding="utf-8")
     assert read_file(file).problems == ()

@@ -443,7 +443,7 @@ def test_problem_is_one_line_with_place_path_rule_and_advice(tmp_path: Path) -> 
 
 def test_property_that_resembles_none_gets_the_list(tmp_path: Path) -> None:
     (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "int32", "versions": "0+", "zzz": 1}')).problems
-    assert "write one of about, default, " in problem.text
+    assert "write one of about, absentIf, bits, " in problem.text
 
 
 # Folders

@@ -160,7 +160,7 @@ def new(
     folder: Annotated[Path, typer.Option("--out", "-o", help="The folder of specs to put it into.")] = Path(),
     type_: Annotated[
         str,
-        typer.Option("--type", "-t", help="request (with its response), metadata, data, header, coordinator-key ..."),
+        typer.Option("--type", "-t", help="request (with its response), metadata, data, layout, coordinator-key ..."),
     ] = "request",
     api_key: Annotated[int, typer.Option("--api-key", min=0, max=32767, help="Its number in the registry.")] = 1000,
 ) -> None:

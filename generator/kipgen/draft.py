@@ -34,12 +34,11 @@ class Part:
     broken: frozenset[str]
     """The properties about which there is a problem already."""
 
-    def place(self, property_: str = "name") -> Place:
-        """Where a property's value is, or else the name, or else the object."""
-        for name in (property_, "name"):
-            if (*self.path, name) in self.document.value_offsets:
-                return self.document.place((*self.path, name))
-        return self.document.place(self.path)
+    def place(self, property_: str = "name", *below: str | int) -> Place:
+        """Where a property's value is, or what stands below it; or else the name, or else the object."""
+        if (*self.path, property_) in self.document.value_offsets:
+            return self.document.place((*self.path, property_, *below))
+        return self.document.place((*self.path, "name"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from kipgen.layout_parts import BitsPart, ChecksumPart, Part, Presence, SizePart
 from kipgen.layout_steps import LayoutStep, formats_of, read_steps, write_steps
 from kipgen.pymodel import PyField, local_name, python_field, slots_expression, struct_docstring
 
-_TAKEN_LOCALS = frozenset("body bool bound checksums give in_order is_in_order layouts limit map pieces stop sum".split())
+_TAKEN_LOCALS = frozenset(
+    "body bool bound checksums give in_order is_in_order layouts limit map section stop sum".split()
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,8 @@ class Value:
     """The form of its size or count where that is not part of a run; None where it is, or where there is none."""
     behind: int
     """How many bytes the parts behind it take, of a value that goes on to the end of its struct."""
+    is_bounded: bool
+    """Whether the size of the rest stands before it, which bounds it."""
     kind: Literal["value"] = "value"
 
     @property
@@ -167,9 +169,9 @@ def _steps(parts: Sequence[Part], stands_alone: Callable[[Part], bool]) -> list[
             if in_run and form is not None:
                 slots.append(Slot(_PREFIXES[form], None))
             run = close_run()
-            steps.append(
-                Value(part, run if in_run else None, None if in_run else form, _width_behind(parts, number))
-            )
+            is_bounded = any(isinstance(before, SizePart) for before in parts[:number])
+            behind = _width_behind(parts, number)
+            steps.append(Value(part, run if in_run else None, None if in_run else form, behind, is_bounded))
     close_run()
     return steps
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 _INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
 _NOT_IN_LAYOUTS = {
-    "tag": "a layout has no tagged fields",
-    "taggedVersions": "a layout has no tagged fields",
-    "flexibleVersions": "a layout has no compact lengths",
-    "elementEncoding": "the integers of a layout's arrays have a fixed width",
+    ("tag", "taggedVersions"): "a layout has no tagged fields",
+    ("flexibleVersions",): "a layout has no compact lengths",
+    ("elementEncoding",): "the integers of a layout's arrays have a fixed width",
 }
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 
@@ -41,9 +40,11 @@ def wire_form(node: Node) -> WireForm:
 
 def refuse_foreign(node: Node) -> None:
     """Report what a field of a layout cannot have; to all who come later it is broken."""
-    for name, reason in _NOT_IN_LAYOUTS.items():
-        if name in node.value and name not in node.broken:
-            node.report(name, "not-in-layouts", f"{reason}; leave {name} out")
+    for names, reason in _NOT_IN_LAYOUTS.items():
+        given = [name for name in names if name in node.value]
+        if given and node.broken.isdisjoint(given):
+            node.report(given[0], "not-in-layouts", f"{reason}; leave {' and '.join(given)} out")
+            node.broken.update(given)
 
 
 def _checksum(node: Node) -> ChecksumSpec | None:

@@ -118,7 +118,8 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
         structs = messages = python_structs(layout)
         read_formats, write_formats = formats(messages)
     template = "layout_class.py.j2" if layout.spec.is_layout else "class.py.j2"
-    classes = [_render(template, struct=struct, message=layout if struct is structs[-1] else None) for struct in structs]
+    root = structs[-1]
+    classes = [_render(template, struct=struct, message=layout if struct is root else None) for struct in structs]
     head = _render(
         "head.py.j2",
         source=source,

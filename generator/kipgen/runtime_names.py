@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 RUNTIME_NAMES = {
-    "kipwire.layout_wire": frozenset({"VARINTS", "in_order", "is_in_order"}),
+    "kipwire.layout_wire": frozenset({"VARINTS", "in_order", "is_in_order", "section"}),
     "kipwire.uuids": frozenset({"ZERO_UUID"}),
     "kipwire.wire": frozenset("""
         BOOL_BYTE FALSE_TRUE MAX_EMPTY_ELEMENTS ONE_BYTE

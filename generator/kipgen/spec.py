@@ -7,7 +7,7 @@ from uuid import UUID
 
 from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
-from kipgen.wire_form import WireForm
+from kipgen.wire_form import USUAL_FORM, WireForm
 
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
@@ -49,7 +49,7 @@ class FieldSpec:
     map_key: bool = False
     entity_type: str | None = None
     zero_copy: bool = False
-    wire: WireForm = WireForm()
+    wire: WireForm = USUAL_FORM
     """How it stands on the wire, in a layout."""
 
 

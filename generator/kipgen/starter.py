@@ -52,6 +52,50 @@ _RESPONSE_FIELDS = """\
       "about": "The error in words; null if there is none." }"""
 
 
+_LAYOUT = """\
+// Spec of {name}, to be changed into what you need.
+// All that layouts have: docs/spec-language.md, or "kipgen rules". Comments like this one are allowed everywhere.
+{{
+  "type": "layout",
+  "name": "{name}",
+  "about": "Say what the bytes are for: who sends or stores them, and why.",
+  // Each version has its own class. A new version is added by raising the upper end.
+  "validVersions": "0",
+  "fields": [
+    // Computed, so no attribute: the bytes behind it. Whatever stands behind it must end exactly there.
+    {{ "name": "Length", "type": "int32", "versions": "0+", "sizeOf": "rest",
+      "about": "Bytes of the entry behind this field." }},
+    {{ "name": "Magic", "type": "int8", "versions": "0+", "constant": "version",
+      "about": "Number of the format." }},
+    {{ "name": "Crc", "type": "uint32", "versions": "0+",
+      "checksum": {{ "algorithm": "crc32", "from": "Attributes" }},
+      "about": "CRC-32 of everything behind it." }},
+    // Each name is an attribute. Bits without a name are zero.
+    {{ "name": "Attributes", "type": "int8", "versions": "0+",
+      "about": "Flags of the entry.", "bits": [
+      {{ "name": "Compression", "bits": "0-2",
+        "about": "How the body is compressed; 0 not at all." }},
+      {{ "name": "HasHeaders", "bits": "3",
+        "about": "Whether there are headers." }}
+    ]}},
+    {{ "name": "Key", "type": "bytes", "versions": "0+", "size": "varint", "nullableVersions": "0+",
+      "about": "Say what null stands for." }},
+    // Not on the wire if it is empty; then the bit is 0.
+    {{ "name": "Headers", "type": "[]{name}Header", "versions": "0+", "count": "uvarint", "presentIf": "HasHeaders",
+      "about": "What is told about the entry.", "fields": [
+      {{ "name": "Name", "type": "string", "versions": "0+", "size": "uvarint",
+        "about": "Name of the header." }},
+      {{ "name": "Value", "type": "bytes", "versions": "0+", "size": "uvarint",
+        "about": "What it says." }}
+    ]}},
+    // Nothing says how long it is: it goes on to the end.
+    {{ "name": "Body", "type": "bytes", "versions": "0+", "size": "rest",
+      "about": "The contents." }}
+  ]
+}}
+"""
+
+
 def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
     """The texts of the specs, by file name: a request comes with its response, a coordinator's key with its value.
 
@@ -75,6 +119,8 @@ def starter_specs(name: str, type_: str, api_key: int) -> dict[str, str]:
             f"{name}Key.json": _text(f"{name}Key", "coordinator-key", api_key, _FIELDS, flexible="none"),
             f"{name}Value.json": _text(f"{name}Value", "coordinator-value", api_key, _FIELDS + _TAGGED_FIELD),
         }
+    if type_ == "layout":
+        return {f"{name}.json": _LAYOUT.format(name=name)}
     key = api_key if type_ == "metadata" else None
     return {f"{name}.json": _text(name, type_, key, _FIELDS + _TAGGED_FIELD)}
 

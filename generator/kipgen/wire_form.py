@@ -93,6 +93,10 @@ class WireForm:
         return self.present_if or self.absent_if
 
 
+USUAL_FORM = WireForm()
+"""That of the fields of all messages that are no layouts."""
+
+
 def parse_bit_range(text: str) -> tuple[int, int]:
     """Read the bits that a name stands for: `4`, or `0-2`.
 

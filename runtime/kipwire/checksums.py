@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from zlib import crc32
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["crc32", "crc32c"]
 
@@ -13,9 +18,14 @@ def crc32c(data: bytes) -> int:
     Raises:
         ImportError: google-crc32c is not installed; it says how to get it.
     """
+    return _google_crc32c()(data)
+
+
+@cache
+def _google_crc32c() -> Callable[[bytes], int]:
     try:
-        from google_crc32c import value  # here, since few programs of those that import a layout need it
+        from google_crc32c import value  # here, since few of the programs that import a layout need it
     except ImportError as failure:
         raise ImportError("CRC-32C needs google-crc32c: pip install kipwire[records]") from failure
-    checksum: int = value(data)
-    return checksum
+    function: Callable[[bytes], int] = value
+    return function

@@ -14,7 +14,7 @@ from operator import index
 from typing import Any, NoReturn, TypeVar
 
 from kipwire.errors import JsonError
-from kipwire.values import INTEGER_BITS, check, integer_range, shown
+from kipwire.values import INTEGER_BITS, check, out_of_range
 from kipwire.versions import struct_in_other_versions
 from kipwire.walk import path_text
 
@@ -183,9 +183,8 @@ class _Reader:
     def integer(self, field: Field, value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             self.fail(f"must be a whole number, not {_kind(value)}")
-        lowest, highest = integer_range(field.element, field.encoding)
-        if not lowest <= value <= highest:
-            self.fail(f"{shown(value)} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+        if problem := out_of_range(field, value):
+            self.fail(problem)
         return value
 
     def float(self, value: Any) -> float:

@@ -9,6 +9,7 @@ from kipwire.wire import ONE_BYTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -29,3 +30,10 @@ def in_order(items: list[T], key: str) -> list[T]:
     if not is_in_order(ordered, key):
         raise Malformed
     return ordered
+
+
+def section(write: Callable[[list[T], Callable[[bytes], object]], None], items: list[T]) -> bytes:
+    """The bytes of structs, which `write` hands over piece by piece, side by side."""
+    pieces: list[bytes] = []
+    write(items, pieces.append)
+    return b"".join(pieces)

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from hypothesis import strategies as st
 
 from kipwire.structs import Message, Struct
-from kipwire.values import INTEGER_BITS, integer_range
+from kipwire.testing_layouts import arranged, has_room
+from kipwire.values import INTEGER_BITS, field_range
 from kipwire.wire import MAX_STRING, MAX_TAG
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
 
     They have whatever their class allows: the first and last values of every integer type and encoding, NaN and
     -0.0, null, tagged fields set and not set, unknown tagged fields in every flexible struct. Text has no lone
-    surrogates, as those cannot be encoded.
+    surrogates, as those cannot be encoded. The sets of layouts are in order, as they are when they are read.
 
     Args:
         cls: the generated class of a message in one version.
@@ -89,12 +90,17 @@ def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
 @lru_cache(maxsize=256)
 def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
     """Kept, since one struct may stand at many places of a message."""
-    positional = {field.name: field_values(field, long=long) for field in cls.FIELDS if field.tag is None}
+    parts = cls.LAYOUT or ()
+    positional = {
+        field.name: field_values(field, long=long and has_room(parts, field))
+        for field in cls.FIELDS
+        if field.tag is None
+    }
     tagged = {field.name: field_values(field, long=long) for field in cls.FIELDS if field.tag is not None}
     unknown = _mostly(st.just({}), unknown_tagged_fields(cls), one_in=4) if cls.FLEXIBLE else st.just({})
 
     def make(values: dict[str, Any], unknown: dict[int, bytes]) -> Struct:
-        item = cls(**values)
+        item = cls(**arranged(parts, values))
         if unknown:
             item.unknown_tagged_fields = unknown  # type: ignore[attr-defined]
         return item
@@ -209,7 +215,7 @@ def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
     if field.struct is not None:
         return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
     if kind in INTEGER_BITS:
-        return _integers(*integer_range(kind, field.encoding))
+        return _integers(*field_range(field))
     if kind in ("bytes", "records"):
         return _blobs(long=long)
     return _texts(long) if kind == "string" else _OTHERS[kind]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import uuid
 from operator import index
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kipwire import wire
 from kipwire.errors import EncodeError
@@ -14,6 +14,8 @@ from kipwire.walk import FIXED, minimum_size, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from kipwire.fields import Field
     from kipwire.structs import Message
 
@@ -34,6 +36,22 @@ def integer_range(element: str, encoding: str | None) -> tuple[int, int]:
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
 
+def field_range(field: Field) -> tuple[int, int]:
+    """The lowest and highest value of an integer field."""
+    return integer_range(field.element, field.encoding) if field.bits is None else (0, (1 << field.bits) - 1)
+
+
+def out_of_range(field: Field, number: int) -> str:
+    """What to say of a number that an integer field cannot carry; "" if it can."""
+    lowest, highest = field_range(field)
+    if lowest <= number <= highest:
+        return ""
+    holder = field.encoding or field.element if field.bits is None else f"{field.bits} bits"
+    return (
+        f"{shown(number)} is out of range: {holder} {'holds' if field.bits is None else 'hold'} {lowest} to {highest}"
+    )
+
+
 def shown(number: int) -> str:
     """A number as errors show it: Python refuses to write out numbers of thousands of digits."""
     return str(number) if number.bit_length() <= 128 else f"a number of {number.bit_length()} bits"
@@ -45,10 +63,12 @@ def check(message: Message) -> None:
     Raises:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
     """
-    _Checker(message).struct(message)
+    Checker(message).struct(message)
 
 
-class _Checker:
+class Checker:
+    """One look at the values of one message."""
+
     def __init__(self, message: Message) -> None:
         self.message = message
         self.path: list[str | int] = []
@@ -57,12 +77,14 @@ class _Checker:
         raise EncodeError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
 
     def struct(self, item: Struct) -> None:
+        if item.LAYOUT is not None:
+            from kipwire.layout_values import check_layout  # here, since few programs use layouts
+
+            check_layout(self, item)
+            return
         for field in item.FIELDS:
             self.path.append(field.name)
-            try:
-                value = getattr(item, field.name)
-            except AttributeError:
-                self.fail("the attribute is missing")
+            value = self.attribute(item, field)
             if not (field.tag is not None and field.is_default(value)):
                 self.field(field, value)
             self.path.pop()
@@ -70,6 +92,12 @@ class _Checker:
             self.path.append("unknown_tagged_fields")
             self.unknown(item)
             self.path.pop()
+
+    def attribute(self, item: Struct, field: Field) -> Any:
+        try:
+            return getattr(item, field.name)
+        except AttributeError:
+            self.fail("the attribute is missing")
 
     def unknown(self, item: Struct) -> None:
         fields = item._unknown_tagged_fields
@@ -88,35 +116,44 @@ class _Checker:
 
     def field(self, field: Field, value: object) -> None:
         if value is None:
-            if not field.nullable:
-                self.fail("must not be null in this version")
+            self.null(field)
         elif field.array:
             self.array(field, value)
         else:
             self.element(field, value)
 
+    def null(self, field: Field) -> None:
+        if not field.nullable:
+            self.fail("must not be null in this version")
+
     def array(self, field: Field, value: object) -> None:
-        if not isinstance(value, (list, tuple)):
-            self.fail(f"must be a list, not {_kind(value)}")
+        elements = self.elements(value)
         limit = wire.MAX_LENGTH
         if field.struct is not None and minimum_size(field.struct) == 0:
             limit = wire.MAX_EMPTY_ELEMENTS
-        if len(value) > limit:
-            self.fail(f"array of {len(value)} elements; the longest has {limit}")
-        for number, element in enumerate(value):
+        if len(elements) > limit:
+            self.fail(f"array of {len(elements)} elements; the longest has {limit}")
+        for element in self.each(elements):
+            self.element(field, element)
+
+    def elements(self, value: object) -> Sequence[object]:
+        if not isinstance(value, (list, tuple)):
+            self.fail(f"must be a list, not {_kind(value)}")
+        return value
+
+    def each(self, elements: Sequence[object]) -> Iterator[object]:
+        """One element after the other; while it is looked at, the path has its number."""
+        for number, element in enumerate(elements):
             self.path.append(number)
             if element is None:
                 self.fail("elements of an array must not be null")
-            self.element(field, element)
+            yield element
             self.path.pop()
 
     def element(self, field: Field, value: object) -> None:
         kind = field.element
         if field.struct is not None:
-            if not isinstance(value, field.struct):
-                name = f"{field.struct.__module__}.{field.struct.__qualname__}"
-                self.fail(f"must be a {name}, not {_kind(value)}")
-            self.struct(value)
+            self.struct(self.of_class(field.struct, value))
         elif kind in INTEGER_BITS:
             self.integer(field, value)
         elif kind == "bool":
@@ -132,16 +169,20 @@ class _Checker:
         else:
             self.bytes(value)
 
+    def of_class(self, cls: type[Struct], value: object) -> Struct:
+        if not isinstance(value, cls):
+            self.fail(f"must be a {cls.__module__}.{cls.__qualname__}, not {_kind(value)}")
+        return value
+
     def integer(self, field: Field, value: object) -> None:
         try:
             number = index(value)  # type: ignore[arg-type]
-            if field.is_varint:  # which an index alone cannot become
+            if field.is_varint or field.bits is not None:  # which an index alone cannot become
                 value << 1  # type: ignore[operator]
         except TypeError:
             self.fail(f"must be an int, not {_kind(value)}")
-        lowest, highest = integer_range(field.element, field.encoding)
-        if not lowest <= number <= highest:
-            self.fail(f"{shown(number)} is out of range: {field.encoding or field.element} holds {lowest} to {highest}")
+        if problem := out_of_range(field, number):
+            self.fail(problem)
 
     def float(self, value: object) -> None:
         try:
@@ -150,18 +191,23 @@ class _Checker:
             self.fail(f"must be a float, not {_kind(value)}")
 
     def string(self, value: object) -> None:
-        if not isinstance(value, str):
-            self.fail(f"must be a str, not {_kind(value)}")
-        try:
-            size = len(value.encode())
-        except UnicodeEncodeError as error:
-            self.fail(f"cannot be written as UTF-8: character {error.start} is a lone surrogate")
+        size = len(self.text(value))
         if size > wire.MAX_STRING:
             self.fail(f"string of {size} bytes; the longest has {wire.MAX_STRING}")
 
-    def bytes(self, value: object) -> None:
+    def text(self, value: object) -> bytes:
+        """A text as UTF-8."""
+        if not isinstance(value, str):
+            self.fail(f"must be a str, not {_kind(value)}")
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            self.fail(f"cannot be written as UTF-8: character {error.start} is a lone surrogate")
+
+    def bytes(self, value: object) -> memoryview:
         if not isinstance(value, (bytes, bytearray, memoryview)):
             self.fail(f"must be bytes, not {_kind(value)}")
+        return memoryview(value)
 
 
 def _kind(value: object) -> str:

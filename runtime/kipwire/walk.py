@@ -16,12 +16,14 @@ from kipwire.errors import DecodeError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
+    from typing import Any, Literal
 
     from kipwire.fields import Field
     from kipwire.structs import Message, Struct
 
-    Role = Literal["value", "length", "count", "marker", "tags", "tag", "size", "unknown"]
+    Role = Literal[
+        "value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"
+    ]
     Report = Callable[["Element"], object]
 
 FIXED = {
@@ -35,7 +37,8 @@ FIXED = {
 }
 """The types of a fixed width that one unpacking gives."""
 
-_WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
+WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
+"""Bytes of every type of a fixed width."""
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
@@ -47,19 +50,27 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     """`value` of a primitive type; `length` of a string, of bytes or records; `count` of an array; `marker` that
     tells whether a nullable struct is there; and of tagged fields (KIP-482): `tags`, how many there are in a struct,
     `tag`, the number of one, `size`, its size in bytes, and `unknown`, the content of one that the spec does not know.
+
+    Of layouts also: `size` in bytes of all elements of an array, or of the rest of a struct; `bits`, an integer whose
+    bits have names, followed by a `value` for each attribute and a `marker` for each bit that tells whether a value is
+    there; `constant`; `checksum`.
     """
     field: Field | None
-    """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
+    """Whose bytes they are; None for `tags`, for all of an unknown tagged field, and for what is no attribute."""
     start: int
     """Position of the first byte in the buffer."""
     end: int
-    """Position behind the last byte; equal to `start` for empty strings and bytes."""
+    """Position behind the last byte; equal to `start` for empty strings and bytes, and for named bits."""
     value: object
     """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
+    form: str = ""
+    """Of layouts: type and form in words, where they do not follow from the field."""
 
     @property
     def kind(self) -> str:
         """Type and encoding in words, such as `int32 packed32`, `compact string length`, `count int32`, `tag`."""
+        if self.form:
+            return self.form
         if self.field is None or self.role in ("tag", "size"):
             return _TAGGED_KINDS[self.role]
         if self.role == "value":
@@ -85,31 +96,39 @@ def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None
     Raises:
         DecodeError: at the first fault.
     """
-    return _Walker(cls, data, report).struct(cls, pos)
+    walker = Walker(cls, data, report)
+    if cls.LAYOUT is None:
+        return walker.struct(cls, pos)
+    from kipwire.walk_layout import walk_layout  # here, since few programs use layouts
+
+    return walk_layout(walker, cls, pos)
 
 
-class _Walker:
+class Walker:
     """One walk over one buffer."""
 
     def __init__(self, cls: type[Message], data: bytes, report: Report | None) -> None:
         self.cls = cls
         self.data = data
         self.limit = len(data)
+        """Nothing may be read beyond this position."""
+        self.bound = ""
+        """What sets the limit, in words; "" where it is the end of the buffer."""
         self.report = report
         self.path: list[str | int] = []
 
     def fail(self, pos: int, reason: str) -> NoReturn:
         raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
-    def tell(self, role: Role, start: int, end: int, value: object, field: Field | None = None) -> None:
+    def tell(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
         if self.report is not None:
-            self.report(Element(path_text(self.path), role, field, start, end, value))
+            self.report(Element(path_text(self.path), role, field, start, end, value, form))
 
     def need(self, pos: int, count: int) -> int:
         """The position behind so many bytes, which must be there."""
         left = self.limit - pos
         if count > left:
-            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left")
+            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left{self.bound}")
         return pos + count
 
     def struct(self, cls: type[Struct], pos: int) -> int:
@@ -183,22 +202,29 @@ class _Walker:
         self.tell("count", start, pos, count, field)
         if count is None:
             return pos
-        if field.struct is None and field.element in _WIDTH and field.encoding is None:
-            return self.run(field, count, pos)
-        if field.struct is not None and count > wire.MAX_EMPTY_ELEMENTS and minimum_size(field.struct) == 0:
+        if field.struct is None:
+            return self.primitives(field, count, pos)
+        if count > wire.MAX_EMPTY_ELEMENTS and minimum_size(field.struct) == 0:
             self.fail(start, f"{count} elements of no bytes; at most {wire.MAX_EMPTY_ELEMENTS} are read")
         for index in range(count):
             self.path.append(index)
-            if field.struct is not None:
-                pos = self.struct(field.struct, pos)
-            else:
-                pos = self.value(field, pos, nullable=False)
+            pos = self.struct(field.struct, pos)
+            self.path.pop()
+        return pos
+
+    def primitives(self, field: Field, count: int, pos: int) -> int:
+        """The elements of an array that is none of structs."""
+        if field.element in WIDTH and field.encoding is None:
+            return self.run(field, count, pos)
+        for index in range(count):
+            self.path.append(index)
+            pos = self.value(field, pos, nullable=False)
             self.path.pop()
         return pos
 
     def run(self, field: Field, count: int, pos: int) -> int:
         """Elements of a fixed width; one by one only where somebody wants to know."""
-        end = self.need(pos, count * _WIDTH[field.element])
+        end = self.need(pos, count * WIDTH[field.element])
         if self.report is None and field.element != "bool":
             return end
         for index in range(count):
@@ -211,20 +237,8 @@ class _Walker:
         """One value of a primitive type."""
         start, element = pos, field.element
         value: object
-        if field.is_varint and field.encoding:
-            value, pos = self.packed(field.encoding, pos)
-        elif element in FIXED:
-            packer = FIXED[f"int{field.encoding[5:]}" if field.encoding else element]
-            pos = self.need(pos, packer.size)
-            (value,) = packer.unpack_from(self.data, start)
-        elif element == "bool":
-            pos = self.need(pos, 1)
-            if self.data[start] > 1:
-                self.fail(start, f"bool is {self.data[start]}; it must be 0 or 1")
-            value = bool(self.data[start])
-        elif element == "uuid":
-            pos = self.need(pos, 16)
-            value = uuid.UUID(bytes=self.data[start:pos])
+        if element not in ("string", "bytes", "records"):
+            value, pos = self.scalar(element, field.encoding, pos)
         else:
             size, pos = self.length(field, pos, "int16" if element == "string" else "int32", element, nullable=nullable)
             self.tell("length", start, pos, size, field)
@@ -239,6 +253,24 @@ class _Walker:
         if self.report is not None:  # asked here too, as most elements are values
             self.tell("value", start, pos, value, field)
         return pos
+
+    def scalar(self, type: str, encoding: str | None, pos: int) -> tuple[Any, int]:
+        """A value whose type and encoding tell how long it is: (the value, position behind it)."""
+        start = pos
+        if encoding and not encoding.startswith("fixed"):
+            return self.packed(encoding, pos)
+        if type == "bool":
+            pos = self.need(pos, 1)
+            if self.data[start] > 1:
+                self.fail(start, f"bool is {self.data[start]}; it must be 0 or 1")
+            return bool(self.data[start]), pos
+        if type == "uuid":
+            pos = self.need(pos, 16)
+            return uuid.UUID(bytes=self.data[start:pos]), pos
+        packer = FIXED[f"int{encoding[5:]}" if encoding else type]
+        pos = self.need(pos, packer.size)
+        (number,) = packer.unpack_from(self.data, start)
+        return number, pos
 
     def text(self, raw: bytes, pos: int) -> str:
         try:
@@ -256,10 +288,14 @@ class _Walker:
             packer = FIXED[classic]
             pos = self.need(pos, packer.size)
             (length,) = packer.unpack_from(self.data, start)
+        return self.length_or_null(length, start, what, nullable=nullable), pos
+
+    def length_or_null(self, length: int, start: int, what: str, *, nullable: bool) -> int | None:
+        """What a length or a count means: None stands for null."""
         if length >= 0:
-            return length, pos
+            return length
         if length == -1 and nullable:
-            return None, pos
+            return None
         if length == -1:
             self.fail(start, f"null, but this {what} must not be null in this version")
         self.fail(start, f"length of the {what} is {length}")
@@ -313,4 +349,4 @@ def _minimum(field: Field) -> int:
         return 1 if field.nullable else minimum_size(field.struct)
     if field.encoding is not None:
         return 1
-    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or _WIDTH[field.element]
+    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or WIDTH[field.element]

@@ -1,6 +1,19 @@
 """The rules of the spec language, each a function with a name, a summary and examples."""
 
-from kipgen.rules import defaults, encodings, fields, kafka, message, package, reading, structs, tags
+from kipgen.rules import (
+    defaults,
+    encodings,
+    fields,
+    kafka,
+    layout_fields,
+    layout_structs,
+    layouts,
+    message,
+    package,
+    reading,
+    structs,
+    tags,
+)
 from kipgen.rules.rule import Entry, Folder, Rule
 
 ALL: tuple[Rule, ...] = (
@@ -11,6 +24,9 @@ ALL: tuple[Rule, ...] = (
     *tags.RULES,
     *defaults.RULES,
     *encodings.RULES,
+    *layouts.RULES,
+    *layout_fields.RULES,
+    *layout_structs.RULES,
     *package.RULES,
     *kafka.RULES,
 )

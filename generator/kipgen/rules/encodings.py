@@ -32,6 +32,7 @@ def encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
 
 @field_rule(
     "type",
+    "elementEncoding",
     id="element-encoding-type",
     summary="Only arrays of int16, int32 and int64 have an elementEncoding, our extension of KIP-625.",
     good=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+", "elementEncoding": "upacked32"}'),

@@ -33,6 +33,11 @@ def spec(
     return "{\n" + ",\n".join(f"  {line}" for line in lines) + "\n}\n"
 
 
+def layout(*fields: str, valid: str = "0-3", more: str = "", common: tuple[str, ...] = ()) -> str:
+    """The text of a layout's spec; the arguments are those of `spec`."""
+    return spec(*fields, type_="layout", valid=valid, flexible="none", more=more, common=common)
+
+
 def _list(name: str, items: tuple[str, ...]) -> str:
     return f'"{name}": [\n' + ",\n".join(f"    {item}" for item in items) + "\n  ]"
 

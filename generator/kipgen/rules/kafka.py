@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kipgen.rules.examples import ALPHA, spec
-from kipgen.rules.rule import Finding, draft_rule, field_rule
+from kipgen.rules.examples import ALPHA, layout, spec
+from kipgen.rules.rule import Finding, draft_rule, field_rule, message_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from kipgen.draft import Draft, FieldDraft
 
 _MAX_JAVA_INT = 2**31 - 1
+
+
+@message_rule(
+    "type",
+    id="kafka-layout",
+    summary="Kafka's generator does not know the type layout, which is ours.",
+    good=spec(ALPHA),
+    bad=layout(ALPHA),
+    severity=None,
+)
+def kafka_layout(draft: Draft) -> Finding | None:
+    if not draft.message.is_layout:
+        return None
+    return Finding(draft.part, "Kafka's generator refuses the type layout; it is for kipwire alone", "type")
 
 
 @draft_rule(
@@ -126,6 +140,7 @@ def kafka_tagged_zero_copy(field: FieldDraft, _: Draft) -> Finding | None:
 
 
 RULES = (
+    kafka_layout,
     kafka_about,
     kafka_encoding,
     kafka_element_encoding,

@@ -36,8 +36,8 @@ def valid_versions_closed(draft: Draft) -> Finding | None:
 )
 def flexible_versions_open(draft: Draft) -> Finding | None:
     flexible = draft.message.flexible_versions
-    if flexible.is_empty or flexible.is_open:
-        return None
+    if flexible.is_empty or flexible.is_open or draft.message.is_layout:
+        return None  # a layout has none at all, and a rule of its own says so
     text = f"flexibleVersions is {flexible}; write {flexible.lowest}+, or none"
     return Finding(draft.part, text, "flexibleVersions")
 

@@ -21,6 +21,7 @@ _PARTNERS = {
     "coordinator-value": "coordinator-key",
 }
 _REGISTERED = frozenset({"request", "response", "metadata"})
+_UNREGISTERED = frozenset({"header", "data", "layout"})
 _Key = tuple[str, str, int]
 """The registry, the message type in it, and the API key."""
 
@@ -200,7 +201,7 @@ def _registered(folder: Folder) -> Iterator[tuple[Entry, _Key]]:
     """The messages that are found by an API key, each with that key; one folder is one registry of records."""
     for entry in folder.entries:
         message = entry.draft.message
-        if message.api_key is None or "type" in entry.draft.part.broken or message.type in ("header", "data"):
+        if message.api_key is None or "type" in entry.draft.part.broken or message.type in _UNREGISTERED:
             continue
         registry = "" if message.type in ("request", "response") else entry.folder
         yield entry, (registry, message.type, message.api_key)

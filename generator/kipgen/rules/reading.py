@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kipgen.rules.examples import ALPHA, spec
+from kipgen.rules.examples import ALPHA, layout, spec
 from kipgen.rules.rule import reading_rule
 from kipgen.source import MAX_DEPTH
 
@@ -39,8 +39,9 @@ RULES = (
     ),
     reading_rule(
         id="missing-property",
-        summary="A message has name, type, validVersions and flexibleVersions (unless it is retired); "
-        "a common struct has name and versions; a field has name and type.",
+        summary="A message has name, type, validVersions and flexibleVersions (unless it is retired, or a layout); "
+        "a common struct has name and versions; a field has name and type; "
+        "a name for bits has name and bits; a checksum has algorithm and from.",
         good=spec('{"name": "Alpha", "type": "int32", "versions": "0+"}'),
         bad=spec('{"name": "Alpha", "versions": "0+"}'),
     ),
@@ -52,7 +53,8 @@ RULES = (
     ),
     reading_rule(
         id="unknown-word",
-        summary="Message types, listeners and entity types are words of the language, in their exact case.",
+        summary="Message types, listeners, entity types and the forms of layouts are words of the language, "
+        "in their exact case.",
         good=spec(name="ProbeRequest", type_="request"),
         bad=spec(name="ProbeRequest", type_="Request"),
     ),
@@ -103,5 +105,29 @@ RULES = (
         summary="An encoding is fixed, packed or upacked, then 16, 32 or 64 (KIP-625).",
         good=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "encoding": "upacked32"}'),
         bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "encoding": "unsigned32"}'),
+    ),
+    reading_rule(
+        id="not-in-layouts",
+        summary="A field of a layout has no tag, taggedVersions, flexibleVersions or elementEncoding.",
+        good=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "encoding": "packed32"}'),
+        bad=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "tag": 0, "taggedVersions": "0+"}'),
+    ),
+    reading_rule(
+        id="constant-value",
+        summary="A constant is a whole number, decimal or 0x and hex digits, or the word version.",
+        good=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "version"}'),
+        bad=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "two"}'),
+    ),
+    reading_rule(
+        id="bits-range",
+        summary="Bits are one number or a range of numbers, the lower one first; 0 is the lowest bit.",
+        good=layout(
+            '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
+            '      {"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "7"}]}'
+        ),
+        bad=layout(
+            '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
+            '      {"name": "Codec", "bits": "2-0"}, {"name": "IsLast", "bits": "7"}]}'
+        ),
     ),
 )

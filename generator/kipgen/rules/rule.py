@@ -19,6 +19,8 @@ class Finding:
     """What is wrong; what would be right."""
     property: str = "name"
     """The property that the place is taken from."""
+    below: tuple[str | int, ...] = ()
+    """The way on from there, to a part of the property's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class Rule:
                 yield self._problem(finding, severity)
 
     def _problem(self, finding: Finding, severity: Severity) -> Problem:
-        place = finding.part.place(finding.property)
+        place = finding.part.place(finding.property, *finding.below)
         return Problem(place, finding.part.names, self.id, finding.text, severity)
 
 
@@ -154,6 +156,57 @@ def body_rule(**profile: Unpack[Profile]) -> Callable[[Callable[[Body, Draft], I
     return decorate
 
 
+def layout_field_rule(
+    *needs: str, **profile: Unpack[Profile]
+) -> Callable[[Callable[[FieldDraft, Draft], Iterable[Finding]]], Rule]:
+    """Make a rule of a function that judges a field of a layout by its own properties.
+
+    Args:
+        needs: the field's properties that it looks at; it is not asked when one of them is known to be wrong.
+        profile: what the rule is called and how it is explained.
+    """
+
+    def decorate(judge: Callable[[FieldDraft, Draft], Iterable[Finding]]) -> Rule:
+        def check(draft: Draft) -> Iterator[Finding]:
+            for field in draft.fields if _is_layout(draft) else ():
+                if field.part.broken.isdisjoint(needs):
+                    yield from judge(field, draft)
+
+        return _rule(profile, check)
+
+    return decorate
+
+
+def layout_body_rule(**profile: Unpack[Profile]) -> Callable[[Callable[[Body], Iterable[Finding]]], Rule]:
+    """Make a rule of a function that judges the fields of a layout, or of a struct in it, together.
+
+    It is not asked while something about one of these fields is known to be wrong.
+    """
+
+    def decorate(judge: Callable[[Body], Iterable[Finding]]) -> Rule:
+        def check(draft: Draft) -> Iterator[Finding]:
+            for body in draft.bodies if _is_layout(draft) else ():
+                if not any(field.part.broken for field in body.fields):
+                    yield from judge(body)
+
+        return _rule(profile, check)
+
+    return decorate
+
+
+def layout_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that judges a whole layout; not asked while something about a field is wrong."""
+
+    def decorate(judge: Check) -> Rule:
+        def check(draft: Draft) -> Iterator[Finding]:
+            if _is_layout(draft) and not any(field.part.broken for field in draft.fields):
+                yield from judge(draft)
+
+        return _rule(profile, check)
+
+    return decorate
+
+
 def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
     """Make a rule of a function that judges a whole message with its structs."""
     return lambda check: _rule(profile, check)
@@ -162,6 +215,11 @@ def draft_rule(**profile: Unpack[Profile]) -> Callable[[Check], Rule]:
 def folder_rule(**profile: Unpack[Profile]) -> Callable[[FolderCheck], Rule]:
     """Make a rule of a function that judges the messages of a folder together."""
     return lambda check: _rule(profile, folder_check=check)
+
+
+def _is_layout(draft: Draft) -> bool:
+    """Whether the message is known to be a layout that has versions."""
+    return draft.message.is_layout and not draft.is_retired and draft.part.broken.isdisjoint(("type", "validVersions"))
 
 
 def _rule(profile: Profile, check: Check | None = None, folder_check: FolderCheck | None = None) -> Rule:

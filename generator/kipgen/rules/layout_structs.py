@@ -1,0 +1,176 @@
+"""What the structs of a layout demand of the fields that use them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.rules.examples import layout
+from kipgen.rules.layout_fields import existing, is_rest
+from kipgen.rules.rule import Finding, layout_rule
+from kipgen.types import INTEGER_RANGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kipgen.draft import Body, Draft, FieldDraft
+    from kipgen.versions import Versions
+
+_Structs = dict[str, "Body"]
+_VersionSet = int
+"""A set of versions as a number: bit n stands for version n."""
+
+
+def _array(*leaves: str, more: str = "") -> str:
+    """An array of structs with these fields."""
+    start = f'{{"name": "Alpha", "type": "[]Inner", "versions": "0+"{more}, "fields": [\n'
+    return start + ",\n".join(f"      {leaf}" for leaf in leaves) + "]}"
+
+
+_SIZE = '{"name": "Size", "type": "int32", "versions": "0+", "sizeOf": "rest"}'
+_REST = '{"name": "Leaf", "type": "bytes", "versions": "0+", "size": "rest"}'
+
+
+@layout_rule(
+    id="sorted-key",
+    summary="The elements of a sorted array have one mapKey: an integer, string or bytes that is always there.",
+    good=layout(_array('{"name": "Id", "type": "int32", "versions": "0+", "mapKey": true}', more=', "sorted": true')),
+    bad=layout(_array('{"name": "Id", "type": "int32", "versions": "0+"}', more=', "sorted": true')),
+)
+def sorted_key(draft: Draft) -> Iterator[Finding]:
+    structs = _structs(draft)
+    keys = {name: [field for field in body.fields if field.spec.map_key] for name, body in structs.items()}
+    for field in draft.fields:
+        type_ = field.spec.type
+        if field.spec.wire.is_sorted and type_.is_array and type_.element in keys:
+            fault = _fault_of_keys(field, keys[type_.element])
+            if fault:
+                yield Finding(field.part, fault, "sorted")
+
+
+def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
+    """What is wrong with the keys by which the elements of an array are to be sorted."""
+    struct = field.spec.type.element
+    if not keys:
+        return f"no field of {struct} is the mapKey; say which one to sort by"
+    if len(keys) > 1:
+        return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are mapKeys; keep one to sort by"
+    name, type_ = keys[0].spec.name, keys[0].spec.type
+    if type_.is_array or type_.element not in ("string", "bytes", *INTEGER_RANGES):
+        return f"{name} is {type_}, which has no order here; sort by an integer, a string or bytes"
+    if not existing(keys[0]).contains(existing(field)):
+        versions = f"{name} exists in {keys[0].spec.versions} only, the array in {field.spec.versions}"
+        return f"{versions}; write versions within those"
+    if keys[0].spec.wire.presence_bit or not keys[0].spec.nullable_versions.intersect(existing(field)).is_empty:
+        return f"{name} may be absent or null; sort by a field that is always there"
+    return None
+
+
+@layout_rule(
+    id="empty-struct",
+    summary="A struct of a layout takes at least one byte in each version, so that no bytes are never many elements.",
+    good=layout(_array('{"name": "Leaf", "type": "int8", "versions": "0+"}')),
+    bad=layout(_array('{"name": "Leaf", "type": "int8", "versions": "1+"}')),
+)
+def empty_struct(draft: Draft) -> Iterator[Finding]:
+    filled = {name: _filled(body) for name, body in _structs(draft).items()}
+    for field in draft.fields:
+        struct = field.spec.type.element
+        empty = _set(existing(field)) & ~filled.get(struct, -1)
+        if empty:
+            text = f"{struct} may take no byte in version {_lowest(empty)}"
+            yield Finding(field.part, f"{text}; give it a field that is always there and not a rest", "type")
+
+
+def _filled(body: Body) -> _VersionSet:
+    """The versions in which a struct surely takes a byte; the structs in it are judged where they stand."""
+    found = 0
+    for field in body.fields:
+        if not (is_rest(field) or field.spec.wire.presence_bit or field.spec.wire.size_only_with):
+            found |= _set(existing(field))
+    return found
+
+
+@layout_rule(
+    id="endless-element",
+    summary="An element that ends in a rest has its own sizeOf before it: otherwise nothing tells where it ends.",
+    good=layout(_array(_SIZE, _REST)),
+    bad=layout(_array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST)),
+)
+def endless_element(draft: Draft) -> Iterator[Finding]:
+    endless = _endless(_structs(draft))
+    for field in draft.fields:
+        found = _set(existing(field)) & endless.get(field.spec.type.element, 0)
+        if field.spec.type.is_array and found:
+            text = f"in version {_lowest(found)}, nothing tells where an element ends: {field.spec.type.element}"
+            yield Finding(field.part, f"{text} goes on to the end; give it a sizeOf before its rest", "type")
+
+
+@layout_rule(
+    id="endless-struct",
+    summary="A struct that goes on to the end, without a sizeOf before its rest, is the last field of its struct.",
+    good=layout(
+        '{"name": "Beta", "type": "int32", "versions": "0+"}',
+        _array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST).replace("[]Inner", "Inner"),
+    ),
+    bad=layout(
+        _array('{"name": "Id", "type": "int32", "versions": "0+"}', _REST).replace("[]Inner", "Inner"),
+        '{"name": "Beta", "type": "int32", "versions": "0+"}',
+    ),
+)
+def endless_struct(draft: Draft) -> Iterator[Finding]:
+    endless = _endless(_structs(draft))
+    for body in draft.bodies:
+        behind = 0
+        for field in reversed(body.fields):
+            present = _set(existing(field))
+            if field.spec.type.is_struct and present & behind & endless.get(field.spec.type.element, 0):
+                text = f"{field.spec.type.element} goes on to the end, but there are fields behind it"
+                yield Finding(field.part, f"{text}; move it to the end, or give it a sizeOf before its rest", "type")
+            behind |= present
+
+
+def _endless(structs: _Structs) -> dict[str, _VersionSet]:
+    """For each struct the versions in which only the end of what is around it ends it."""
+    known = dict.fromkeys(structs, 0)
+    is_news = True
+    while is_news:
+        is_news = False
+        for name, body in reversed(structs.items()):  # inner structs mostly come behind outer ones
+            found = _goes_on(body, known)
+            is_news |= found != known[name]
+            known[name] = found
+    return known
+
+
+def _goes_on(body: Body, known: dict[str, _VersionSet]) -> _VersionSet:
+    """The versions in which a struct is endless, as far as it is known which of those within it are."""
+    found = sized = 0
+    for field in body.fields:
+        present = _set(existing(field))
+        if field.spec.wire.is_size_of_rest:
+            sized |= present
+        elif is_rest(field):
+            found |= present & ~sized
+        elif field.spec.type.is_struct:
+            found |= present & ~sized & known.get(field.spec.type.element, 0)
+    return found
+
+
+def _structs(draft: Draft) -> _Structs:
+    """The structs by name."""
+    found: _Structs = {}
+    for body in draft.bodies:
+        if body.kind in ("inline", "common"):
+            found.setdefault(body.spec.name, body)
+    return found
+
+
+def _set(versions: Versions) -> _VersionSet:
+    return 0 if versions.is_empty else (1 << versions.highest + 1) - (1 << versions.lowest)
+
+
+def _lowest(versions: _VersionSet) -> int:
+    return (versions & -versions).bit_length() - 1
+
+
+RULES = (sorted_key, empty_struct, endless_element, endless_struct)

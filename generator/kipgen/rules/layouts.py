@@ -1,0 +1,312 @@
+"""What a layout has that no other message has, and what it does without: each message and each field by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kipgen.rules.examples import ALPHA, layout, spec
+from kipgen.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
+from kipgen.types import ENCODABLE, INTEGER_RANGES, FieldType
+from kipgen.wire_form import PROPERTIES, REST, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kipgen.draft import Draft, FieldDraft
+
+_ELEMENT = '{"name": "Leaf", "type": "int32", "versions": "0+"}'
+
+_CHOICES = (("size", "count"), ("presentIf", "absentIf"), ("sizeOf", "checksum", "constant", "bits"))
+"""The properties of which a field has one at most."""
+
+_WITHOUT = {
+    "sizeOf": ("default", "mapKey", "ignorable", "entityType"),
+    "checksum": ("default", "mapKey", "ignorable", "entityType", "encoding"),
+    "constant": ("default", "mapKey", "ignorable", "entityType", "encoding"),
+    "bits": ("default", "mapKey", "entityType", "encoding"),
+}
+"""The properties that leave a field no attribute of its own, each with what such a field does without."""
+
+
+def _is_sized(type_: FieldType) -> bool:
+    """Whether its values have a size in bytes: string, bytes, records."""
+    return not type_.is_array and type_.element in ("string", "bytes", "records")
+
+
+def _is_integer(type_: FieldType) -> bool:
+    return str(type_) in INTEGER_RANGES
+
+
+def _is_array_of_structs(type_: FieldType) -> bool:
+    return type_.is_array and type_.has_struct
+
+
+_TYPES: dict[str, tuple[str, Callable[[FieldType], bool]]] = {
+    "size": ("string, bytes, records and arrays of structs", lambda it: _is_sized(it) or _is_array_of_structs(it)),
+    "count": ("arrays", lambda it: it.is_array),
+    "sizeOf": ("int16, int32 and int64", lambda it: str(it) in ENCODABLE),
+    "checksum": ("int32 and uint32", lambda it: str(it) in ("int32", "uint32")),
+    "constant": ("integers", _is_integer),
+    "bits": ("integers", _is_integer),
+    "presentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
+    "absentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
+    "sizeOnlyWith": ("string and bytes", lambda it: str(it) in ("string", "bytes")),
+    "sorted": ("arrays of structs", _is_array_of_structs),
+    "sameLengthAs": ("arrays", lambda it: it.is_array),
+}
+"""The types that each property goes with: in words, and as a test."""
+
+
+@draft_rule(
+    id="layouts-only",
+    summary="Only fields of layouts have size, count, sizeOf, checksum, constant, bits, presentIf, absentIf, "
+    "sizeOnlyWith, sorted and sameLengthAs.",
+    good=layout('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
+    bad=spec('{"name": "Alpha", "type": "string", "versions": "0+", "size": "uvarint"}'),
+)
+def layouts_only(draft: Draft) -> Iterator[Finding]:
+    if draft.message.is_layout or "type" in draft.part.broken:
+        return
+    for field in draft.fields:
+        for name in PROPERTIES:
+            if name in field.part.given and name not in field.part.broken:
+                text = f"{name} belongs to layouts; leave it out, for the type {draft.message.type} has one wire form"
+                yield Finding(field.part, text, name)
+
+
+@message_rule(
+    "type",
+    "apiKey",
+    id="layout-api-key",
+    summary="A layout has no apiKey: it is in no registry.",
+    good=layout(ALPHA),
+    bad=layout(ALPHA, more='"apiKey": 7'),
+)
+def layout_api_key(draft: Draft) -> Finding | None:
+    if not draft.message.is_layout or draft.message.api_key is None:
+        return None
+    return Finding(draft.part, "a layout is in no registry; leave apiKey out", "apiKey")
+
+
+@message_rule(
+    "type",
+    "flexibleVersions",
+    id="layout-inflexible",
+    summary="A layout has no flexible versions: its bytes are just what its fields say.",
+    good=layout(ALPHA),
+    bad=spec(ALPHA, type_="layout", flexible="2+"),
+)
+def layout_inflexible(draft: Draft) -> Finding | None:
+    flexible = draft.message.flexible_versions
+    if not draft.message.is_layout or flexible.is_empty:
+        return None
+    text = f"flexibleVersions of a layout is {flexible}; write none, or leave it out"
+    return Finding(draft.part, text, "flexibleVersions")
+
+
+@layout_field_rule(
+    "type",
+    id="wire-form-type",
+    summary="Each property of layouts goes with certain types: size with what has one, count with arrays, and so on.",
+    good=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "count": "varint"}'),
+    bad=layout('{"name": "Alpha", "type": "[]int32", "versions": "0+", "size": "varint"}'),
+)
+def wire_form_type(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    type_ = field.spec.type
+    for name, (types, is_one) in _TYPES.items():
+        if name in field.part.given and name not in field.part.broken and not is_one(type_):
+            yield Finding(field.part, f"{type_} cannot have {name}; leave it out, only {types} can", name)
+
+
+@layout_field_rule(
+    id="wire-form-choice",
+    summary="A field has a size or a count, presentIf or absentIf, and one of sizeOf, checksum, constant and bits.",
+    good=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "version"}'),
+    bad=layout(
+        '{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "version",\n'
+        '      "bits": [{"name": "IsLast", "bits": "0"}]}'
+    ),
+)
+def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    for choice in _CHOICES:
+        given = [name for name in choice if name in field.part.given]
+        for name in given[1:]:
+            yield Finding(field.part, f"there is {given[0]} besides; leave one of the two out", name)
+
+
+@layout_field_rule(
+    "type",
+    id="no-attribute",
+    summary="An integer that is computed or made of bits is no attribute: it has no default, mapKey or entityType. "
+    "Nor has it an encoding, but for sizeOf; nor ignorable, but for bits.",
+    good=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "sizeOf": "rest", "encoding": "packed32"}'),
+    bad=layout('{"name": "Alpha", "type": "int32", "versions": "0+", "sizeOf": "rest", "default": "7"}'),
+)
+def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    # Nothing is said about an encoding where the type has none anyway.
+    given = field.part.given - ({"encoding"} if str(field.spec.type) not in ENCODABLE else set())
+    for kind, without in _WITHOUT.items():
+        for name in without if kind in given else ():
+            if name in given and name not in field.part.broken:
+                yield Finding(field.part, f"a field with {kind} has no {name}; leave one of the two out", name)
+
+
+@layout_field_rule(
+    "type",
+    "constant",
+    "versions",
+    id="constant-fits",
+    summary="A constant is a value of its type, the number of every version if it is version.",
+    good=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "127"}'),
+    bad=layout('{"name": "Alpha", "type": "int8", "versions": "0+", "constant": "128"}'),
+)
+def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    constant, present = field.spec.wire.constant, field.present
+    if constant is None or present is None or present.is_open or not _is_integer(field.spec.type):
+        return
+    value = present.highest if constant == VERSION else int(constant)
+    lowest, highest = INTEGER_RANGES[field.spec.type.element]
+    if not lowest <= value <= highest and not present.is_empty:
+        text = f"{value} does not fit {field.spec.type}, which holds {lowest} to {highest}"
+        yield Finding(field.part, f"{text}; write another value, or a wider type", "constant")
+
+
+@layout_field_rule(
+    "type",
+    "bits",
+    id="bits-width",
+    summary="Bits are within their integer: 0 to 7 of an int8, 0 to 31 of an int32 or uint32.",
+    good=layout(
+        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [{"name": "Codec", "bits": "5-7"}]}',
+    ),
+    bad=layout(
+        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [{"name": "Codec", "bits": "6-8"}]}',
+    ),
+)
+def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if not _is_integer(field.spec.type):
+        return
+    lowest, highest = INTEGER_RANGES[field.spec.type.element]
+    width = (highest - lowest).bit_length()
+    for index, bits in enumerate(field.spec.wire.bits):
+        if bits.highest >= width:
+            text = f"{field.spec.type} has no bit {bits.highest}; write bits from 0 to {width - 1}"
+            yield Finding(field.part, text, "bits", (index, "bits"))
+
+
+@layout_field_rule(
+    "bits",
+    id="bits-overlap",
+    summary="No bit has two names.",
+    good=layout(
+        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
+        '      {"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "3"}]}'
+    ),
+    bad=layout(
+        '{"name": "Alpha", "type": "int8", "versions": "0+", "bits": [\n'
+        '      {"name": "Codec", "bits": "0-2"}, {"name": "IsLast", "bits": "2"}]}'
+    ),
+)
+def bits_overlap(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    owners: dict[int, str] = {}
+    for index, bits in enumerate(field.spec.wire.bits):
+        for bit in range(bits.lowest, bits.highest + 1):
+            owner = owners.setdefault(bit, bits.name)
+            if owner != bits.name:
+                text = f"bit {bit} is {owner}'s already; write others"
+                yield Finding(field.part, text, "bits", (index, "bits"))
+                break
+
+
+@layout_field_rule(
+    "type",
+    "nullableVersions",
+    "versions",
+    "size",
+    "count",
+    "presentIf",
+    "absentIf",
+    "sizeOnlyWith",
+    id="null-form",
+    summary="A field that may be null can say so: a uvarint, a rest and a size that may be missing cannot, "
+    "so presentIf or absentIf does.",
+    good=layout(
+        '{"name": "Flags", "type": "int8", "versions": "0+", "bits": [{"name": "IsNull", "bits": "0"}]}',
+        '{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest", "nullableVersions": "0+",\n'
+        '      "absentIf": "IsNull"}',
+    ),
+    bad=layout('{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest", "nullableVersions": "0+"}'),
+)
+def null_form(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    wire, type_ = field.spec.wire, field.spec.type
+    form = wire.size or wire.count
+    if not _may_be_null(field) or wire.presence_bit or not (_is_sized(type_) or type_.is_array):
+        return
+    if form in ("uvarint", REST) or wire.size_only_with:
+        what = "sizeOnlyWith" if form not in ("uvarint", REST) else form
+        text = f"{what} has no way to say null; add presentIf or absentIf, or leave nullableVersions out"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+@layout_field_rule(
+    "type",
+    "nullableVersions",
+    "versions",
+    id="null-struct",
+    summary="A struct of a layout is never null: the marker that tells it belongs to other messages.",
+    good=layout(f'{{"name": "Alpha", "type": "Inner", "versions": "0+", "fields": [{_ELEMENT}]}}'),
+    bad=layout(
+        f'{{"name": "Alpha", "type": "Inner", "versions": "0+", "nullableVersions": "0+", "fields": [{_ELEMENT}]}}'
+    ),
+)
+def null_struct(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    if field.spec.type.is_struct and _may_be_null(field):
+        text = "a struct of a layout cannot be null; leave nullableVersions out, or make it an array with presentIf"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+@layout_field_rule(
+    "type",
+    "nullableVersions",
+    "versions",
+    "sorted",
+    "sameLengthAs",
+    id="null-order",
+    summary="An array that is sorted, or as long as another, is never null.",
+    good=layout(
+        '{"name": "Alpha", "type": "[]int32", "versions": "0+"}',
+        '{"name": "Beta", "type": "[]int32", "versions": "0+", "sameLengthAs": "Alpha"}',
+    ),
+    bad=layout(
+        '{"name": "Alpha", "type": "[]int32", "versions": "0+"}',
+        '{"name": "Beta", "type": "[]int32", "versions": "0+", "sameLengthAs": "Alpha", "nullableVersions": "0+"}',
+    ),
+)
+def null_order(field: FieldDraft, _: Draft) -> Iterator[Finding]:
+    wire = field.spec.wire
+    if field.spec.type.is_array and _may_be_null(field) and (wire.is_sorted or wire.same_length_as):
+        what = "sorted" if wire.is_sorted else "sameLengthAs"
+        text = f"an array with {what} cannot be null; leave nullableVersions out, empty stands for it"
+        yield Finding(field.part, text, "nullableVersions")
+
+
+def _may_be_null(field: FieldDraft) -> bool:
+    """Whether there is a version in which the field may be null."""
+    versions = field.spec.versions if field.present is None else field.present
+    return not versions.intersect(field.spec.nullable_versions).is_empty
+
+
+RULES = (
+    layouts_only,
+    layout_api_key,
+    layout_inflexible,
+    wire_form_type,
+    wire_form_choice,
+    no_attribute,
+    constant_fits,
+    bits_width,
+    bits_overlap,
+    null_form,
+    null_struct,
+    null_order,
+)

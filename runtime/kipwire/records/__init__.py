@@ -1,0 +1,28 @@
+"""Record batches and message sets: what topics, log segments and the `records` of messages hold.
+
+Needs `pip install kipwire[records]` for the checksum of batches of magic 2, and for snappy, lz4 and zstd.
+"""
+
+from kipwire.records.control import ControlRecord, control_record
+from kipwire.records.message_sets import write_message_set
+from kipwire.records.messages import PartitionRecords, partitions
+from kipwire.records.model import Record, RecordBatch
+from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, read_batches
+from kipwire.records.record_batches import write_batch
+from kipwire.records.segments import read_segment
+from kipwire.records.transactions import read_committed
+
+__all__ = [
+    "MAX_DECOMPRESSED_SIZE",
+    "ControlRecord",
+    "PartitionRecords",
+    "Record",
+    "RecordBatch",
+    "control_record",
+    "partitions",
+    "read_batches",
+    "read_committed",
+    "read_segment",
+    "write_batch",
+    "write_message_set",
+]

@@ -1,0 +1,58 @@
+"""The records that Produce and Fetch messages carry."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+    from uuid import UUID
+
+    from kipwire.records.transactions import AbortedTransaction
+    from kipwire.structs import Message
+
+_FIELDS = {
+    "ProduceRequest": ("topic_data", "partition_data", "index"),
+    "FetchResponse": ("responses", "partitions", "partition_index"),
+    "ShareFetchResponse": ("responses", "partitions", "partition_index"),
+}
+"""By message: the arrays of topics and of partitions, and the field that has a partition's number."""
+
+
+class PartitionRecords(NamedTuple):
+    """The records of one partition in a message."""
+
+    topic: str | None
+    """The topic's name; None in versions that have its id instead."""
+    topic_id: UUID | None
+    """The topic's id; None in versions that have its name instead."""
+    partition: int
+    records: bytes
+    """For `read_batches`; empty where the message has null."""
+    aborted_transactions: Sequence[AbortedTransaction]
+    """For `read_committed`; of Fetch responses only."""
+
+
+def partitions(message: Message) -> Iterator[PartitionRecords]:
+    """The records of a ProduceRequest, FetchResponse or ShareFetchResponse of any version, by partition.
+
+    Raises:
+        ValueError: it is another message.
+    """
+    if message.NAME not in _FIELDS:
+        raise ValueError(f"{message.NAME} carries no record batches; {', '.join(_FIELDS)} do")
+    topics, parts, number = _FIELDS[message.NAME]
+    topic: Any
+    part: Any
+    for topic in getattr(message, topics):
+        name = getattr(topic, "topic", None) or getattr(topic, "name", None)
+        for part in getattr(topic, parts):
+            yield PartitionRecords(
+                topic=name,
+                topic_id=getattr(topic, "topic_id", None),
+                partition=getattr(part, number),
+                records=part.records or b"",
+                aborted_transactions=getattr(part, "aborted_transactions", None) or (),
+            )

@@ -1,0 +1,165 @@
+"""What users hold: a record, and the batch that it came in."""
+
+from __future__ import annotations
+
+from kipwire.producer_sequence import HIGHEST_SEQUENCE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Literal
+
+    from kipwire.compression import Compression
+
+    Header = tuple[str, bytes | None]
+    TimestampType = Literal["CreateTime", "LogAppendTime", "NoTimestampType"]
+
+
+class Record:
+    """One record, with its own offset and timestamp."""
+
+    __slots__ = ("headers", "key", "offset", "timestamp", "value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        *,
+        offset: int,
+        timestamp: int = -1,
+        key: bytes | None = None,
+        value: bytes | None = None,
+        headers: Iterable[Header] = (),
+    ) -> None:
+        self.offset = offset
+        """Its place in the partition."""
+        self.timestamp = timestamp
+        """Milliseconds since 1970; -1 if there is none."""
+        self.key = key
+        self.value = value
+        self.headers = list(headers)
+        """Keys and values, in the order of the sender; a key may be there more than once."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __repr__(self) -> str:
+        return (
+            f"Record(offset={self.offset}, timestamp={self.timestamp}, key={self.key!r}, value={self.value!r}, "
+            f"headers={self.headers!r})"
+        )
+
+
+class RecordBatch:
+    """A batch of magic 2, or one entry of a message set of magic 0 or 1, which may hold several records too.
+
+    `read_batches` makes them. What a format does not have is -1, as in Kafka's Java classes.
+    """
+
+    __slots__ = (
+        "_base_offset",
+        "_decode",
+        "_records",
+        "attributes",
+        "base_sequence",
+        "base_timestamp",
+        "compression",
+        "crc",
+        "delete_horizon",
+        "is_control",
+        "is_transactional",
+        "last_offset",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "position",
+        "producer_epoch",
+        "producer_id",
+        "records_count",
+        "size",
+        "timestamp_type",
+    )
+
+    position: int
+    """Where the batch starts in its buffer or file, in bytes."""
+    size: int
+    """Bytes of the batch, all of its header included; the next batch starts at `position + size`."""
+    magic: int
+    """The message format: 0, 1 or 2."""
+    crc: int
+    """The checksum as it was read, 0 to 2^32-1."""
+    attributes: int
+    """The flags as they were read; everything known in them has an attribute of its own."""
+    compression: Compression
+    timestamp_type: TimestampType
+    """Who set the timestamps: with "LogAppendTime" the broker; "NoTimestampType" is magic 0, which has none."""
+    last_offset: int
+    """The offset that the batch ends at, even if compaction has removed that record."""
+    base_timestamp: int
+    """Milliseconds since 1970 that the records' timestamps are told from; of magic 1, the entry's own timestamp."""
+    max_timestamp: int
+    """The highest timestamp of the records, in milliseconds since 1970; with "LogAppendTime" that of all."""
+    records_count: int | None
+    """How many records there are; None for a compressed entry of magic 0 or 1, which does not tell."""
+    partition_leader_epoch: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_transactional: bool
+    is_control: bool
+    """Whether the records are control records, which consumers do not see; see `control_record`."""
+    delete_horizon: int | None
+    """Milliseconds since 1970 from which compaction may remove tombstones and markers (KIP-534), or None."""
+
+    _decode: Callable[[], list[Record]]
+    _records: list[Record] | None
+    _base_offset: int | None
+
+    @property
+    def records(self) -> list[Record]:
+        """The records; decompressed and decoded when they are first asked for, then kept.
+
+        Raises:
+            DecodeError: they are broken, or decompress to more than `max_decompressed_size` bytes.
+            ImportError: the codec needs cramjam, which is not installed.
+        """
+        if self._records is None:
+            self._records = self._decode()
+        return self._records
+
+    @property
+    def base_offset(self) -> int:
+        """The offset that the batch starts at; of a compressed entry of magic 0 or 1, that of its first record.
+
+        Raises:
+            DecodeError: as `records`, which such an entry has to look into.
+        """
+        if self._base_offset is None:
+            self._base_offset = self.records[0].offset
+        return self._base_offset
+
+    @property
+    def last_offset_delta(self) -> int:
+        """How far `last_offset` is from `base_offset`."""
+        return self.last_offset - self.base_offset
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence number of `last_offset`; -1 where the batch has none."""
+        return self._sequence_at(self.last_offset)
+
+    def sequence(self, record: Record) -> int:
+        """The sequence number that its producer gave to a record of this batch; -1 where the batch has none."""
+        return self._sequence_at(record.offset)
+
+    def _sequence_at(self, offset: int) -> int:
+        if self.base_sequence < 0:
+            return -1
+        return (self.base_sequence + offset - self.base_offset) & HIGHEST_SEQUENCE  # 0 follows the highest
+
+    def __repr__(self) -> str:
+        return (
+            f"<RecordBatch at {self.position}: magic {self.magic}, {self.size} bytes, last offset {self.last_offset}, "
+            f"compression {self.compression}>"
+        )

@@ -1,0 +1,55 @@
+"""Where a batch stands, errors that tell it, and reading a batch with or without its checksum."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+from kipwire.checksums import crc32, crc32c
+from kipwire.errors import DecodeError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kipwire.structs import Message
+
+    M = TypeVar("M", bound=Message)
+
+
+class Place(NamedTuple):
+    """A batch in its buffer or file."""
+
+    number: int
+    """How many batches stand before it."""
+    start: int
+    """Its first byte."""
+    file: str | None = None
+
+    def error(self, magic: int, path: str, offset: int, reason: str) -> DecodeError:
+        """What is wrong with the batch; the path and the offset are within it."""
+        where = f"batches[{self.number}]" + (f".{path}" if path else "")
+        file = f" (in {self.file})" if self.file else ""
+        return DecodeError("RecordBatch", magic, where, self.start + offset, reason + file)
+
+
+def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
+    """The batch that the bytes are, in its generated class; its checksum is checked only if asked for.
+
+    Raises:
+        DecodeError: the bytes are not one batch of that format; its path and its offset are within them.
+    """
+    try:
+        return cls.decode(data)
+    except DecodeError as error:
+        if error.path != "crc":
+            raise
+        at = error.offset
+        given, right = data[at : at + 4], _checksum(cls)(data[at + 4 :]).to_bytes(4, "big")
+        if check_crcs:
+            reason = f"is 0x{given.hex()}, and the bytes behind it have 0x{right.hex()}"
+            raise DecodeError(error.message, error.version, error.path, at, reason) from None
+    return cls.decode(data[:at] + right + data[at + 4 :])
+
+
+def _checksum(cls: type[Message]) -> Callable[[bytes], int]:
+    return crc32c if cls.VERSION == 2 else crc32

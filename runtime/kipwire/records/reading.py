@@ -1,0 +1,88 @@
+"""From bytes to batches: what all formats have in common."""
+
+from __future__ import annotations
+
+from struct import Struct as Packer
+
+from kipwire.records import message_sets, record_batches
+from kipwire.records.places import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from mmap import mmap
+
+    from kipwire.records.model import RecordBatch
+
+MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
+"""Bytes that a batch may decompress to unless told otherwise: 64 times what Java's producer puts into one by default,
+since its `max.request.size` of 1 MiB holds before compression."""
+
+_SIZE_END = 12
+_TO_MAGIC = Packer(">qiib")
+"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
+_SMALLEST = (14, 14 + 8, 49)
+"""By magic: bytes behind the size that a batch has at least."""
+
+
+def read_batches(
+    data: bytes | bytearray | memoryview | mmap,
+    *,
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+) -> Iterator[RecordBatch]:
+    """The batches of a buffer, one by one, as in the `records` of a Fetch response or in a log segment.
+
+    Batches of magic 0, 1 and 2 may be mixed; each entry of a message set is a batch. Reading ends before a last batch
+    that is cut short, as brokers send it and as a segment ends that is being written. Records are decompressed and
+    decoded only when a batch is asked for them.
+
+    Args:
+        data: the buffer; only one batch of it is copied at a time.
+        check_crcs: whether a wrong checksum is an error.
+        max_decompressed_size: bytes that the records of one batch may decompress to.
+
+    Raises:
+        DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
+        ImportError: there are batches of magic 2, and google-crc32c is not installed.
+    """
+    view = data if type(data) is bytes else memoryview(data).cast("B")
+
+    def take(start: int, size: int) -> bytes:
+        return bytes(view[start : start + size])
+
+    return batches_in(take, 0, len(view), check_crcs=check_crcs, max_decompressed_size=max_decompressed_size, file=None)
+
+
+def batches_in(
+    take: Callable[[int, int], bytes],
+    start: int,
+    end: int,
+    *,
+    check_crcs: bool,
+    max_decompressed_size: int,
+    file: str | None,
+) -> Iterator[RecordBatch]:
+    """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
+    number = 0
+    while end - start >= _SIZE_END:
+        place = Place(number, start, file)
+        head = take(start, _TO_MAGIC.size)
+        _, size, _, magic = _TO_MAGIC.unpack(head.ljust(_TO_MAGIC.size, b"\0"))
+        if size < _SMALLEST[0]:
+            raise place.error(2, "batch_length", 8, f"{size} bytes are no batch; the smallest has {_SMALLEST[0]}")
+        if len(head) < _TO_MAGIC.size:
+            return
+        if not 0 <= magic <= 2:
+            raise place.error(magic, "magic", 16, f"there is no message format {magic}; there are 0, 1 and 2")
+        if size < _SMALLEST[magic]:
+            reason = f"{size} bytes are no batch of magic {magic}; the smallest has {_SMALLEST[magic]}"
+            raise place.error(magic, "batch_length" if magic == 2 else "message_size", 8, reason)
+        size += _SIZE_END
+        data = take(start, size) if size <= end - start else b""
+        if len(data) < size:  # cut short, or a file that has become shorter
+            return
+        read = record_batches.read if magic == 2 else message_sets.read
+        yield read(data, place, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size)
+        start += size
+        number += 1

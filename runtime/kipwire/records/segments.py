@@ -1,0 +1,76 @@
+"""Log segments: the files that brokers keep partitions and snapshots in."""
+
+from __future__ import annotations
+
+import os
+
+from kipwire.errors import DecodeError
+from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, batches_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import BufferedReader
+
+    from kipwire.records.model import RecordBatch
+
+_CHUNK = 1 << 20
+
+
+def read_segment(
+    path: str | os.PathLike[str],
+    *,
+    start: int = 0,
+    check_crcs: bool = True,
+    max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+) -> Iterator[RecordBatch]:
+    """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
+
+    Reading ends before a last batch that is cut short, as in a segment that is being written, and before zeros that go
+    on to the end of the file, as in one whose space was taken in advance.
+
+    Args:
+        path: the file.
+        start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
+        check_crcs: as for `read_batches`.
+        max_decompressed_size: as for `read_batches`.
+
+    Raises:
+        DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
+        OSError: the file cannot be read.
+        ValueError: `start` lies outside the file.
+        ImportError: there are batches of magic 2, and google-crc32c is not installed.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
+        end = os.fstat(file.fileno()).st_size
+        if not 0 <= start <= end:
+            raise ValueError(f"position {start} lies outside of {os.fspath(path)}, which has {end} bytes")
+
+        def take(position: int, size: int) -> bytes:
+            file.seek(position)
+            return file.read(size)
+
+        batches = batches_in(
+            take,
+            start,
+            end,
+            check_crcs=check_crcs,
+            max_decompressed_size=max_decompressed_size,
+            file=os.fspath(path),
+        )
+        try:
+            for batch in batches:
+                yield batch
+                start = batch.position + batch.size
+        except DecodeError:
+            if not _is_zeros(file, start):
+                raise
+
+
+def _is_zeros(file: BufferedReader, start: int) -> bool:
+    """Whether the file has nothing but zeros from there on."""
+    file.seek(start)
+    while chunk := file.read(_CHUNK):
+        if chunk.strip(b"\0"):
+            return False
+    return True

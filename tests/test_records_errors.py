@@ -1,0 +1,341 @@
+"""What is wrong with bytes or values has a defined answer: an error with its place, or a clean end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from kafka_records.message_and_offset import v0, v1
+from kipwire import DecodeError, EncodeError, checksums
+from kipwire.checksums import crc32c
+from kipwire.compression import compress
+from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
+
+RECORDS = [
+    Record(offset=i, timestamp=1000 + i, key=b"k", value=b"v" * i, headers=[("h", b"1"), ("n", None)])
+    for i in range(20)
+]
+GOOD = write_batch(RECORDS)
+OLD = [Record(offset=5, timestamp=3, value=b"a"), Record(offset=9, value=b"bb")]
+HEADER = 61
+
+
+def with_bytes(data: bytes, at: int, new: bytes) -> bytes:
+    return data[:at] + new + data[at + len(new) :]
+
+
+def sealed(batch: bytes) -> bytes:
+    """The batch with the length and the checksum that it should have."""
+    batch = with_bytes(batch, 8, (len(batch) - 12).to_bytes(4, "big"))
+    return with_bytes(batch, 17, crc32c(batch[21:]).to_bytes(4, "big"))
+
+
+def batch_of(section: bytes, count: int, codec: int = 0) -> bytes:
+    """A batch with that section of records, whatever it is."""
+    header = with_bytes(with_bytes(GOOD[:HEADER], 57, count.to_bytes(4, "big", signed=True)), 22, bytes((codec,)))
+    return sealed(header + section)
+
+
+def compressed_entry(value: bytes | None, *, codec: int = 1, key: bytes | None = None) -> bytes:
+    return v1.MessageAndOffset(offset=3, compression_type=codec, key=key, value=value).encode()
+
+
+def read_all(data: bytes, **options: Any) -> list[list[Record]]:
+    return [batch.records for batch in read_batches(data, **options)]
+
+
+def int32(value: int) -> bytes:
+    return value.to_bytes(4, "big", signed=True)
+
+
+INNER = write_message_set(OLD, magic=1)
+
+WRONG_BYTES: dict[str, tuple[bytes, str, int, str]] = {
+    "checksum": (
+        with_bytes(GOOD, 70, b"\xff"), "crc", 17, "is 0xcbbe2149, and the bytes behind it have 0x"
+    ),
+    "negative length": (
+        with_bytes(GOOD, 8, int32(-1)), "batch_length", 8, "-1 bytes are no batch; the smallest has 14"
+    ),
+    "length below any": (
+        with_bytes(GOOD, 8, int32(13)), "batch_length", 8, "13 bytes are no batch; the smallest has 14"
+    ),
+    "length below the header": (
+        with_bytes(GOOD, 8, int32(48)), "batch_length", 8, "48 bytes are no batch of magic 2; the smallest has 49"
+    ),
+    "length below that of magic 1": (
+        with_bytes(INNER, 8, int32(21)), "message_size", 8, "21 bytes are no batch of magic 1; the smallest has 22"
+    ),
+    "unknown magic": (
+        with_bytes(GOOD, 16, b"\3"), "magic", 16, "there is no message format 3; there are 0, 1 and 2"
+    ),
+    "negative magic": (
+        with_bytes(GOOD, 16, b"\xff"), "magic", 16, "there is no message format -1; there are 0, 1 and 2"
+    ),
+    "zeros": (bytes(100), "batch_length", 8, "0 bytes are no batch; the smallest has 14"),
+    "unknown codec": (
+        batch_of(GOOD[HEADER:], 20, codec=5), "attributes", 21, "there is no compression 5; there are 0 to 4"
+    ),
+    "too many records told": (
+        batch_of(GOOD[HEADER:], 21), "records_count", 57, "the batch tells of 21 records, and has 20"
+    ),
+    "too few records told": (
+        batch_of(GOOD[HEADER:], 19), "records_count", 57, "the batch tells of 19 records, and has 20"
+    ),
+    "negative count": (
+        batch_of(GOOD[HEADER:], -1), "records_count", 57, "the batch tells of -1 records, and has 20"
+    ),
+    "huge count": (
+        batch_of(b"", 2**31 - 1), "records_count", 57, "the batch tells of 2147483647 records, and has 0"
+    ),
+    "record length beyond the section": (
+        batch_of(GOOD[HEADER:-1], 20), "records[19].length", len(GOOD) - 34, "tells of 33 bytes behind it, 32 left"
+    ),
+    "record length beyond the record": (
+        batch_of(with_bytes(GOOD[HEADER:], 0, b"\x7c"), 20), "records[0].length", 61,
+        "tells of 62 bytes, what stands behind it takes 14",
+    ),
+    "negative record length": (
+        batch_of(with_bytes(GOOD[HEADER:], 0, b"\1"), 20), "records[0].length", 61, "-1"
+    ),
+    "zeros for records": (batch_of(bytes(10), 10), "records[0].attributes", 62, "need 1 byte, 0 left"),
+    "compressed data of another codec": (
+        batch_of(GOOD[HEADER:], 20, codec=4), "records", 61, "no zstd data: it starts with 1c000000 instead of 28b52ffd"
+    ),
+    "broken compressed data": (
+        batch_of(compress("gzip", GOOD[HEADER:])[:-3], 20, codec=1), "records", 61, "the gzip data is cut short"
+    ),
+    "record broken inside of compressed data": (
+        batch_of(compress("lz4", GOOD[HEADER:-1]), 20, codec=3), "records[19].length", 61,
+        "tells of 33 bytes behind it, 32 left (at byte 456 of the 489 that they decompress to)",
+    ),
+    "checksum of magic 1": (
+        with_bytes(INNER, 20, b"\xff"), "crc", 12, "is 0xdc8579ea, and the bytes behind it have 0x"
+    ),
+    "compressed null": (
+        compressed_entry(None), "value", 34, "a compressed entry has records in its value, which may not be null"
+    ),
+    "nothing inside of a compressed entry": (
+        compressed_entry(compress("gzip", b"")), "value", 34, "a compressed entry has at least one record in its value"
+    ),
+    "compressed inside of compressed": (
+        compressed_entry(compress("gzip", INNER + compressed_entry(compress("gzip", INNER)))),
+        "records[2].attributes", 34,
+        "a message inside of a compressed one may not be compressed itself (at byte 88 of the ",
+    ),
+    "other magic inside": (
+        compressed_entry(compress("gzip", v0.MessageAndOffset(value=b"a").encode()), key=b"key"),
+        "records[0].magic", 37, "is 0; it must be 1 (at byte 16 of the 27 that the value decompresses to)",
+    ),
+    "magic 2 inside": (compressed_entry(compress("gzip", GOOD)), "records[0].crc", 34, "(at byte 12 of the "),
+    "cut short inside": (
+        compressed_entry(compress("gzip", INNER[:-1])), "records[1].message_size", 34,
+        "tells of 24 bytes behind it, 23 left (at byte 43 of the 70 that the value decompresses to)",
+    ),
+    "negative size inside": (
+        compressed_entry(compress("gzip", with_bytes(INNER, 8, int32(-13)))), "records[0].message_size", 34, "-13"
+    ),
+    "no size inside": (
+        compressed_entry(compress("gzip", INNER[:5])), "records[0].offset", 34, "need 8 bytes, 5 left"
+    ),
+    "checksum inside": (
+        compressed_entry(compress("gzip", with_bytes(INNER, 20, b"\xff"))), "records[0].crc", 34,
+        "(at byte 12 of the 71 that the value decompresses to)",
+    ),
+    "zstd in magic 1": (
+        compressed_entry(b"x", codec=4), "attributes", 17, "magic 1 has no compression 4; it has 0 to 3"
+    ),
+    "broken snappy in magic 1": (compressed_entry(b"x", codec=2), "value", 34, "the snappy data is broken: "),
+    "broken lz4 in magic 0": (
+        v0.MessageAndOffset(compression_type=3, value=b"x").encode(), "value", 26, "the lz4 data is cut short"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_BYTES)
+@pytest.mark.parametrize("before", [0, 3])
+def test_wrong_bytes_have_a_place(name: str, before: int) -> None:
+    data, path, offset, reason = WRONG_BYTES[name]
+    with pytest.raises(DecodeError) as caught:
+        read_all(GOOD * before + data + GOOD)
+    error = caught.value
+    assert error.message == "RecordBatch"
+    assert error.path == f"batches[{before}].{path}"
+    assert error.offset == before * len(GOOD) + offset
+    assert reason in error.reason
+
+
+def test_batches_before_a_wrong_one_are_given() -> None:
+    batches = read_batches(GOOD + with_bytes(GOOD, 16, b"\3"))
+    assert next(batches).records == RECORDS
+    with pytest.raises(DecodeError):
+        next(batches)
+
+
+def test_last_batch_that_is_cut_short_ends_reading() -> None:
+    for rest in range(len(GOOD)):
+        assert read_all(GOOD + GOOD[:rest]) == [RECORDS]
+
+
+def test_last_entry_that_is_cut_short_ends_reading() -> None:
+    for magic, records in ((0, [Record(offset=5, value=b"a")]), (1, OLD[:1])):
+        entry = write_message_set(records, magic=magic)  # type: ignore[arg-type]
+        for rest in range(len(entry)):
+            assert read_all(entry + entry[:rest]) == [records]
+
+
+def test_wrong_length_is_an_error_even_where_the_batch_is_cut_short() -> None:
+    for size in range(12, 20):
+        with pytest.raises(DecodeError):
+            read_all(with_bytes(GOOD, 8, int32(13))[:size])
+
+
+@pytest.mark.parametrize("at", [17, 20, 21, 23, 45, 100])
+def test_checksum_is_not_an_error_where_it_is_not_checked(at: int) -> None:
+    damaged = with_bytes(GOOD, at, bytes((GOOD[at] ^ 1,)))
+    if at == 21:  # a bit that has no meaning
+        assert read_all(damaged, check_crcs=False) == [RECORDS]
+    batch = next(read_batches(damaged, check_crcs=False))
+    assert batch.crc == int.from_bytes(damaged[17:21], "big")
+    with pytest.raises(DecodeError, match=r"batches\[0\]\.crc at byte 17: is 0x"):
+        next(read_batches(damaged))
+
+
+def test_checksums_of_message_sets_are_not_errors_where_they_are_not_checked() -> None:
+    damaged = with_bytes(INNER, 12, b"\0\0\0\0")
+    for data in (damaged, compressed_entry(compress("gzip", damaged))):
+        with pytest.raises(DecodeError, match="crc"):
+            read_all(data)
+    assert read_all(damaged, check_crcs=False) == [OLD[:1], OLD[1:]]
+    wrapper = with_bytes(compressed_entry(compress("gzip", damaged)), 12, b"\0\0\0\0")
+    assert [record.value for record in read_all(wrapper, check_crcs=False)[0]] == [b"a", b"bb"]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_decompressed_size_is_bounded(codec: Any) -> None:
+    large = Record(offset=0, value=bytes(100_000))
+    batches = [
+        write_batch([large], compression=codec),
+        *(write_message_set([large], magic=magic, compression=codec) for magic in (0, 1) if codec != "zstd"),
+    ]
+    for batch in batches:
+        assert read_all(batch, max_decompressed_size=101_000) == [[large]]
+        with pytest.raises(DecodeError, match="1,000 bytes"):
+            read_all(batch, max_decompressed_size=1_000)
+
+
+def test_bound_is_not_for_what_is_not_compressed() -> None:
+    assert read_all(GOOD, max_decompressed_size=10) == [RECORDS]
+
+
+def test_headers_are_read_without_the_records() -> None:
+    batches = list(read_batches(batch_of(b"no records", 20, codec=4)))
+    assert [(batch.compression, batch.last_offset) for batch in batches] == [("zstd", 19)]
+    with pytest.raises(DecodeError, match="no zstd data"):
+        assert batches[0].records
+    with pytest.raises(DecodeError, match="no zstd data"):  # and again, when asked again
+        assert batches[0].records
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, memoryview])
+def test_any_buffer_may_be_read(make: Callable[[bytes], Any]) -> None:
+    assert read_all(make(GOOD + GOOD)) == [RECORDS, RECORDS]
+
+
+def test_offsets_inside_a_wrapper_that_a_producer_left_at_0_stay_as_they_are() -> None:
+    inner = write_message_set([Record(offset=i, value=bytes((i,))) for i in range(3)], magic=1)
+    wrapper = v1.MessageAndOffset(offset=0, compression_type=1, value=compress("gzip", inner)).encode()
+    batch = next(read_batches(wrapper))
+    assert [record.offset for record in batch.records] == [0, 1, 2]
+    assert (batch.base_offset, batch.last_offset) == (0, 0)
+
+
+def ascending_sequences(batch: RecordBatch) -> Iterator[bool]:
+    numbers = [batch.sequence(record) for record in batch.records]
+    return (later == (earlier + 1) % 2**31 for earlier, later in pairwise(numbers))
+
+
+def test_sequences_go_on_with_0() -> None:
+    batch = next(read_batches(write_batch(RECORDS, producer_id=1, producer_epoch=0, base_sequence=2**31 - 3)))
+    assert all(ascending_sequences(batch))
+    assert batch.last_sequence == 16
+
+
+WRONG_VALUES: dict[str, tuple[Callable[[], object], str, str]] = {
+    "no base offset": (lambda: write_batch([]), "base_offset", "a batch without records needs one"),
+    "offsets descend": (lambda: write_batch(RECORDS[::-1]), "records[1].offset", "18 is not above 19"),
+    "offset twice": (lambda: write_batch([OLD[0], OLD[0]]), "records[1].offset", "5 is not above 5"),
+    "base offset behind a record": (lambda: write_batch(OLD, base_offset=6), "base_offset", "6 is behind the first"),
+    "batch ends before a record": (
+        lambda: write_batch(OLD, last_offset_delta=3), "last_offset_delta", "3 is before the last record: 4"
+    ),
+    "offset too far": (
+        lambda: write_batch([OLD[0], Record(offset=2**31 + 5)], last_offset_delta=2**31), "records[1].offset_delta",
+        "2147483648 is out of range",
+    ),
+    "not a record": (lambda: write_batch([(0, 1)]), "records[0]", "must be a Record, not tuple"),  # type: ignore[list-item]
+    "offset of another type": (
+        lambda: write_batch([Record(offset="5")]), "records[0].offset", "must be an int, not str"  # type: ignore[arg-type]
+    ),
+    "timestamp of another type": (
+        lambda: write_batch([Record(offset=5, timestamp=1.5)]), "records[0].timestamp", "must be an int, not float"  # type: ignore[arg-type]
+    ),
+    "text for bytes": (
+        lambda: write_batch([Record(offset=0, value="x")]), "records[0].value", "must be bytes, not str"  # type: ignore[arg-type]
+    ),
+    "header key is null": (
+        lambda: write_batch([Record(offset=0, headers=[(None, b"")])]), "records[0].headers[0].key", "null"  # type: ignore[list-item]
+    ),
+    "unknown codec": (
+        lambda: write_batch(RECORDS, compression="lzo"), "compression",  # type: ignore[arg-type]
+        "magic 2 has no 'lzo'; it has none, gzip, snappy, lz4, zstd",
+    ),
+    "unknown timestamp type": (
+        lambda: write_batch(RECORDS, timestamp_type="NoTimestampType"), "timestamp_type", "it has CreateTime, "
+    ),
+    "producer id too large": (lambda: write_batch(RECORDS, producer_id=2**63), "producer_id", "out of range"),
+    "headers in magic 1": (
+        lambda: write_message_set(RECORDS, magic=1), "records[0].headers", "magic 1 has no headers"
+    ),
+    "timestamps in magic 0": (
+        lambda: write_message_set(OLD, magic=0), "records[0].timestamp", "magic 0 has no timestamps; give -1"
+    ),
+    "zstd in magic 1": (
+        lambda: write_message_set(OLD, magic=1, compression="zstd"), "compression",
+        "magic 1 has no 'zstd'; it has none, gzip, snappy, lz4",
+    ),
+    "timestamp type of magic 1": (
+        lambda: write_message_set(OLD, magic=1, timestamp_type="NoTimestampType"), "timestamp_type", "magic 1 has no "
+    ),
+    "message set of magic 2": (
+        lambda: write_message_set(OLD, magic=2), "magic", "a message set has magic 0 or 1"  # type: ignore[arg-type]
+    ),
+    "compressed set of nothing": (
+        lambda: write_message_set([], magic=1, compression="gzip"), "value", "needs at least one record"
+    ),
+    "descending in a message set": (
+        lambda: write_message_set(OLD[::-1], magic=1), "records[1].offset", "5 is not above 9"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_wrong_values_have_a_place(name: str) -> None:
+    call, path, reason = WRONG_VALUES[name]
+    with pytest.raises(EncodeError) as caught:
+        call()
+    assert caught.value.path == path
+    assert reason in caught.value.reason
+
+
+def test_missing_checksum_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "_google_crc32c", checksums._google_crc32c.__wrapped__)  # nothing is kept
+    monkeypatch.setitem(sys.modules, "google_crc32c", None)
+    for call in (lambda: write_batch(RECORDS), lambda: next(read_batches(GOOD))):
+        with pytest.raises(ImportError, match=r"pip install kipwire\[records\]"):
+            call()
+    assert read_all(INNER) == [OLD[:1], OLD[1:]]  # magic 0 and 1 do without

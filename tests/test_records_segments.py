@@ -1,0 +1,142 @@
+"""Log segments: torn, damaged and pre-allocated files, and positions to go on from."""
+
+from __future__ import annotations
+
+import pickle
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from kipwire import DecodeError
+from kipwire.records import Record, RecordBatch, read_batches, read_segment, write_batch, write_message_set
+
+BATCHES = [write_batch([Record(offset=i, timestamp=i, value=b"v" * 100 * i)]) for i in range(5)]
+WHOLE = b"".join(BATCHES)
+STARTS = [sum(map(len, BATCHES[:i])) for i in range(6)]
+
+
+def offsets(path: Path, **options: int) -> list[int]:
+    return [batch.base_offset for batch in read_segment(path, **options)]  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Path:
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(WHOLE)
+    return path
+
+
+def test_batches_have_the_positions_that_they_have_in_the_file(segment: Path) -> None:
+    assert [(batch.position, batch.size) for batch in read_segment(str(segment))] == [
+        (start, len(batch)) for start, batch in zip(STARTS, BATCHES, strict=False)
+    ]
+
+
+def test_reading_goes_on_where_it_ended(segment: Path) -> None:
+    torn = STARTS[3] + 40
+    segment.write_bytes(WHOLE[:torn])
+    first = list(read_segment(segment))
+    assert [batch.base_offset for batch in first] == [0, 1, 2]
+    segment.write_bytes(WHOLE)
+    rest = list(read_segment(segment, start=first[-1].position + first[-1].size))
+    assert [(batch.base_offset, batch.position) for batch in rest] == [(3, STARTS[3]), (4, STARTS[4])]
+
+
+def test_torn_last_batch_ends_reading(segment: Path) -> None:
+    for size in range(0, len(WHOLE), 7):
+        segment.write_bytes(WHOLE[:size])
+        assert offsets(segment) == [i for i in range(5) if STARTS[i + 1] <= size]
+
+
+@pytest.mark.parametrize("zeros", [1, 12, 17, 100, 3_000_000])
+def test_zeros_of_a_preallocated_segment_end_reading(segment: Path, zeros: int) -> None:
+    segment.write_bytes(WHOLE + bytes(zeros))
+    assert offsets(segment) == [0, 1, 2, 3, 4]
+
+
+def test_zeros_before_other_bytes_are_an_error(segment: Path) -> None:
+    segment.write_bytes(WHOLE + bytes(3_000_000) + b"\1")
+    with pytest.raises(DecodeError) as caught:
+        offsets(segment)
+    assert caught.value.path == "batches[5].batch_length"
+    assert caught.value.offset == len(WHOLE) + 8
+
+
+def test_error_tells_the_file_and_the_place_in_it(segment: Path) -> None:
+    damaged = bytearray(WHOLE)
+    damaged[STARTS[3] + 70] ^= 1
+    segment.write_bytes(damaged)
+    found: list[RecordBatch] = []
+    with pytest.raises(DecodeError) as caught:
+        found.extend(read_segment(segment, start=STARTS[2]))
+    assert (caught.value.path, caught.value.offset) == ("batches[1].crc", STARTS[3] + 17)
+    assert caught.value.reason.endswith(f"(in {segment})")
+    assert offsets(segment, check_crcs=False) == [0, 1, 2, 3, 4]
+
+
+def test_error_inside_of_the_records_tells_the_file_too(segment: Path) -> None:
+    segment.write_bytes(WHOLE + write_batch([Record(offset=9, value=bytes(10_000))], compression="zstd"))
+    *_, last = read_segment(segment, max_decompressed_size=1000)
+    with pytest.raises(DecodeError) as caught:
+        assert last.records
+    assert (caught.value.path, caught.value.offset) == ("batches[5].records", len(WHOLE) + 61)
+    assert str(segment) in caught.value.reason
+
+
+def test_size_beyond_the_file_takes_no_memory(segment: Path) -> None:
+    lie = bytearray(BATCHES[1])
+    lie[8:12] = (2**31 - 1).to_bytes(4, "big")
+    segment.write_bytes(WHOLE + lie)
+    tracemalloc.start()
+    try:
+        assert offsets(segment) == [0, 1, 2, 3, 4]
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_one_batch_is_in_memory_at_a_time(segment: Path) -> None:
+    with segment.open("wb") as file:
+        for i in range(64):
+            file.write(write_batch([Record(offset=i, value=bytes(1 << 18))]))
+    tracemalloc.start()
+    try:
+        assert sum(batch.size for batch in read_segment(segment)) == segment.stat().st_size
+        assert tracemalloc.get_traced_memory()[1] < 8 << 18
+    finally:
+        tracemalloc.stop()
+
+
+def test_message_formats_may_be_mixed_in_a_segment(segment: Path) -> None:
+    sets = [
+        write_message_set([Record(offset=0, value=b"old")], magic=0),
+        write_message_set([Record(offset=1, value=b"older"), Record(offset=2)], magic=1, compression="gzip"),
+    ]
+    segment.write_bytes(b"".join(sets) + BATCHES[3])
+    found = [(batch.magic, batch.base_offset, batch.last_offset) for batch in read_segment(segment)]
+    assert found == [(0, 0, 0), (1, 1, 2), (2, 3, 3)]
+
+
+@pytest.mark.parametrize("start", [-1, len(WHOLE) + 1])
+def test_start_outside_the_file_is_refused(segment: Path, start: int) -> None:
+    with pytest.raises(ValueError, match=rf"position {start} lies outside of .*\.log, which has {len(WHOLE)} bytes"):
+        offsets(segment, start=start)
+
+
+def test_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        offsets(tmp_path / "none.log")
+
+
+def test_batches_may_be_pickled_before_their_records_are_read(segment: Path) -> None:
+    copies = [pickle.loads(pickle.dumps(batch)) for batch in read_segment(segment)]
+    assert [copy.records for copy in copies] == [batch.records for batch in read_batches(WHOLE)]
+
+
+def test_segment_that_becomes_shorter_ends_reading(segment: Path) -> None:
+    segment.write_bytes(WHOLE + BATCHES[4] * 1000)  # more than what is read in advance
+    batches = read_segment(segment)
+    assert next(batches).base_offset == 0
+    segment.write_bytes(WHOLE[: STARTS[1] + 20])
+    assert len(list(batches)) < 1004
