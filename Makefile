@@ -46,6 +46,8 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input fo
 	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_columns.py build/fuzz --seconds $(FUZZ_SECONDS)
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)

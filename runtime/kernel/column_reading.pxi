@@ -265,8 +265,8 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         strict: whether to stop at a broken message. Otherwise its row is null.
 
     Returns:
-        The number of the message that is broken, or -1; and the struct array's number of values, buffers, and the same
-        of the arrays in it.
+        The number of the message that is broken, and None; or -1, and the struct array's number of values, its
+        buffers, and the same of the arrays in it.
 
     Raises:
         NotServed: the kernel does not read this class.
@@ -292,7 +292,7 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         raise OverflowError
     if failed == BAD_OFFSETS:
         raise ValueError("offsets descend or lie outside the content")
-    return failed, column_parts(&tree.root, 0 if failed >= 0 else count)
+    return failed, None if failed >= 0 else column_parts(&tree.root, count)
 
 
 cdef enum:

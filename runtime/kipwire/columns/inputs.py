@@ -38,10 +38,13 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
     if ends.type not in kinds or ends.null_count or not len(ends):
         raise ColumnError(f"offsets are one or more int32 or int64 without null, not {len(ends)} {ends.type}")
     data = buffer if isinstance(buffer, pa.Buffer) else pa.py_buffer(buffer)
-    array = pa.Array.from_buffers(
-        kinds[ends.type], len(ends) - 1, [None, ends.buffers()[1], data], offset=ends.offset
-    )
-    return _validated(array, "offsets")
+    buffers = [None, ends.buffers()[1], data]
+    try:
+        array = pa.Array.from_buffers(kinds[ends.type], len(ends) - 1, buffers, offset=ends.offset)
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"offsets that make no sense: {error}") from error
+    return array
 
 
 def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
@@ -88,11 +91,3 @@ def _as_arrow(data: Any) -> pa.Array | pa.ChunkedArray | None:
     if hasattr(data, "__arrow_c_array__"):
         return pa.array(data)
     return None
-
-
-def _validated(array: pa.Array, what: str) -> pa.Array:
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise ColumnError(f"{what} that make no sense: {error}") from error
-    return array

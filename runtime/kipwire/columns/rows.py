@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.errors import ColumnError, decode_error_of_row, encode_error_of_row, too_much
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.walk import path_text
 
@@ -141,8 +141,12 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
 
     Raises:
         RowEncodeError: the first row with a value that cannot be written.
-        ColumnError: all rows together have more bytes than offsets can tell of.
+        ColumnError: the array is damaged, or its rows together have more bytes than offsets can tell of.
     """
+    try:
+        rows.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"the array of rows is damaged: {error}") from error
     encoded: list[bytes | None] = []
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         with no_garbage_collection():
