@@ -20,7 +20,6 @@ import pyarrow as pa
 
 import column_checks
 import fuzz_native
-import kipwire
 import native_checks
 from kipwire import KipwireError, Message
 from kipwire.columns.shape import shape_of
@@ -29,8 +28,8 @@ from kipwire.columns.shape import shape_of
 def fuzz(way: column_checks.Way, seconds: float, chance: random.Random) -> int:
     """Check until the time is over; the number of messages that were damaged."""
     pool: dict[type[Message], list[bytes]] = {}
-    for cls, data in fuzz_native.seeds():
-        pool.setdefault(cls, []).append(data)
+    for cls, seed in fuzz_native.seeds():
+        pool.setdefault(cls, []).append(seed)
     classes, count, end = list(pool), 0, time.monotonic() + seconds
     while time.monotonic() < end:
         cls = chance.choice(classes)
@@ -70,7 +69,9 @@ def spoilt(array: Any, chance: random.Random) -> Any:
     for buffer in buffers:
         if buffer and chance.random() < 0.1:
             at = chance.randrange(len(buffer))
-            buffer[at : at + 4] = chance.choice((b"\xff\xff\xff\x7f", b"\xff" * 4, bytes(4), b"\x01", chance.randbytes(4)))
+            buffer[at : at + 4] = chance.choice(
+                (b"\xff\xff\xff\x7f", b"\xff" * 4, bytes(4), b"\x01", chance.randbytes(4))
+            )
     if pa.types.is_struct(array.type):
         children = [spoilt(array.field(number), chance) for number in range(array.type.num_fields)]
     else:
@@ -89,7 +90,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="how long (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default: %(default)s)")
     options = parser.parse_args()
-    kipwire._kernel = sys.modules["kipwire._kernel"] = fuzz_native.load(options.folder)  # type: ignore[attr-defined]
+    sys.modules["kipwire._kernel"] = fuzz_native.load(options.folder)
     count = fuzz(column_checks.by_kernel(), options.seconds, random.Random(options.seed))
     print(f"{count} messages damaged in columns; columns and rows agree, and no sanitizer has anything to report")
     return 0

@@ -101,7 +101,7 @@ def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
     assert sum(map(len, bodies.values())) == 2186
     for cls, data in bodies.items():
         column_checks.check_columns(way, cls, data)
-        assert columns.encode(cls, columns.decode(cls, data)).to_pylist() == data  # type: ignore[arg-type]
+        assert columns.encode(cls, columns.decode(cls, data)).to_pylist() == data
 
 
 def check_class(cls: type[Message]) -> None:
@@ -211,15 +211,15 @@ def test_messages_may_be_given_in_many_ways(way: Way) -> None:
     assert columns.encode(HeartbeatRequest, rows).equals(chunked)
     size = len(data[0])
     assert {len(one) for one in data[:10]} == {size}
-    for offsets in ([*range(0, 10 * size + 1, size)], pa.array([*range(0, 10 * size + 1, size)], pa.int32())):
-        stream = columns.split(b"".join(data), offsets)
-        assert columns.decode(HeartbeatRequest, stream).to_pylist() == whole.slice(0, 7).to_pylist() + [
-            one for one in whole.slice(8, 3).to_pylist()
-        ]
+    ends = [*range(0, 10 * size + 1, size)]
+    without_null = whole.filter(whole.is_valid()).slice(0, 10)
+    for offsets in (ends, pa.array(ends, pa.int32()), pa.array([0, *ends], pa.int64()).slice(1)):
+        assert columns.decode(HeartbeatRequest, columns.split(b"".join(data), offsets)).equals(without_null)
 
 
 def test_nothing_gives_no_rows(way: Way) -> None:
-    for nothing in ([], pa.array([], pa.binary()), pa.array([b"x"]).slice(1), pa.nulls(0)):
+    empty: list[bytes] = []
+    for nothing in (empty, pa.array([], pa.binary()), pa.array([b"x"]).slice(1), pa.nulls(0)):
         rows = columns.decode(MetadataResponse, nothing)
         rows.validate(full=True)
         assert (len(rows), rows.type) == (0, columns.decode(MetadataResponse, [None]).type)
@@ -373,8 +373,16 @@ def changed(path: str, value: Any) -> pa.StructArray:
         ("brokers.0.host", None, "brokers[0].host: must not be null in this version"),
         ("brokers.0.host", "é" * 20000, "brokers[0].host: string of 40000 bytes; the longest has 32767"),
         ("topics.1.partitions.2.isr_nodes", [1, None], "topics[1].partitions[2].isr_nodes[1]: elements of an array"),
-        ("topics.1.unknown_tagged_fields", [(-1, b"")], "topics[1].unknown_tagged_fields[-1]: a tag is a number from 0"),
-        ("topics.1.unknown_tagged_fields", [(5, b""), (5, b"a")], "topics[1].unknown_tagged_fields: tag 5 stands there"),
+        (
+            "topics.1.unknown_tagged_fields",
+            [(-1, b"")],
+            "topics[1].unknown_tagged_fields[-1]: a tag is a number",
+        ),
+        (
+            "topics.1.unknown_tagged_fields",
+            [(5, b""), (5, b"a")],
+            "topics[1].unknown_tagged_fields: tag 5 stands",
+        ),
     ],
 )
 def test_value_that_cannot_be_written_is_an_error_with_its_row(way: Way, path: str, value: Any, error: str) -> None:
@@ -444,7 +452,7 @@ def test_number_out_of_range_in_a_wider_column_is_refused(way: Way) -> None:
     rows = replaced(HeartbeatRequest, generation_id=pa.int64())
     numbers = pa.array([0, 2**31, 0])
     parts = [numbers if one.name == "generation_id" else rows.field(one.name) for one in rows.type]
-    with pytest.raises(columns.RowEncodeError, match=r"row 1: .*generation_id: 2147483648 is out of range: int32 holds"):
+    with pytest.raises(columns.RowEncodeError, match=r"row 1: .*generation_id: 2147483648 is out of range: int32"):
         columns.encode(HeartbeatRequest, pa.StructArray.from_arrays(parts, [one.name for one in rows.type]))
 
 
@@ -452,7 +460,7 @@ def test_uuid_of_other_than_16_bytes_is_refused(way: Way) -> None:
     value: Any = kafka_messages.message("OffsetCommitValue", 4)
     rows = replaced(value, topic_id=pa.binary())
     parts = [pa.array([bytes(16), b"a", None]) if one.name == "topic_id" else rows.field(one.name) for one in rows.type]
-    with pytest.raises(columns.RowEncodeError, match="row 1: .*topic_id: a uuid has 16 bytes, not 1"):
+    with pytest.raises(columns.RowEncodeError, match=r"row 1: .*topic_id: a uuid has 16 bytes, not 1"):
         columns.encode(value, pa.StructArray.from_arrays(parts, [one.name for one in rows.type]))
 
 
@@ -484,7 +492,7 @@ def test_batches_and_tables_are_rows(way: Way) -> None:
     assert columns.encode(MetadataResponse, table).to_pylist() == [*data, *data[:2]]
     assert columns.encode(MetadataResponse, rows.take(pa.array([2, 0]))).to_pylist() == data[:2]
     with pytest.raises(columns.ColumnError, match="not list"):
-        columns.encode(MetadataResponse, data)  # type: ignore[arg-type]
+        columns.encode(MetadataResponse, data)
 
 
 def test_importing_kipwire_does_not_import_pyarrow() -> None:

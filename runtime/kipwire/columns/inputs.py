@@ -11,11 +11,12 @@ from kipwire.columns.errors import ColumnError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     Buffer = bytes | bytearray | memoryview
-    Messages = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
+    Messages: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
     """Messages as `decode` takes them; anything with Arrow's C data interface will do, such as a column of polars."""
-    Rows = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
+    Rows: TypeAlias = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
     """Rows as `encode` takes them; anything with Arrow's C data interface will do, such as a table of polars."""
 
 
@@ -33,7 +34,7 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
     Example:
         decode(HeartbeatRequest, split(data, [0, 67, 134]))
     """
-    ends = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
+    ends: Any = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
     kinds = {pa.int32(): pa.binary(), pa.int64(): pa.large_binary()}
     if ends.type not in kinds or ends.null_count or not len(ends):
         raise ColumnError(f"offsets are one or more int32 or int64 without null, not {len(ends)} {ends.type}")

@@ -149,5 +149,5 @@ def _given_unknown(array: pa.Array) -> Given:
     tags, contents = entries.field(0).cast(UNKNOWN_TYPE.key_type), entries.field(1).cast(UNKNOWN_TYPE.item_type)
     if entries.null_count or tags.null_count:
         raise UnusualError
-    inner = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
+    inner: list[Given] = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
     return len(lists), lists.offset, lists.buffers()[:2], [(len(entries), entries.offset, [None], inner)]
