@@ -286,9 +286,9 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         raise ValueError("the buffer of offsets is too short")
     with nogil:
         failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)
-    if tree.trouble == NO_MEMORY:
+    if tree.call.trouble == NO_MEMORY:
         raise MemoryError
-    if tree.trouble == TOO_MUCH:
+    if tree.call.trouble == TOO_MUCH:
         raise OverflowError
     if failed == BAD_OFFSETS:
         raise ValueError("offsets descend or lie outside the content")
@@ -308,6 +308,10 @@ cdef Py_ssize_t fill_rows(
     cdef Py_ssize_t row, at
     cdef int64_t start, end
     cdef Cursor cursor
+    start, end = offset_at(offsets, large, first), offset_at(offsets, large, first + count)
+    if not 0 <= start <= end <= content.len:
+        return BAD_OFFSETS
+    root.rows.call.total = end - start
     if not make_room(root.rows, count):
         return ALL_GOOD
     for row in range(count):
@@ -316,16 +320,16 @@ cdef Py_ssize_t fill_rows(
             if not set_null(root, row):
                 return ALL_GOOD
             continue
-        start = (<const int64_t*>offsets)[at] if large else (<const int32_t*>offsets)[at]
-        end = (<const int64_t*>offsets)[at + 1] if large else (<const int32_t*>offsets)[at + 1]
+        start, end = offset_at(offsets, large, at), offset_at(offsets, large, at + 1)
         if not 0 <= start <= end <= content.len:
             return BAD_OFFSETS
+        root.rows.call.done += end - start
         cursor.at = <const uint8_t*>content.buf + start
         cursor.end = <const uint8_t*>content.buf + end
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
             set_valid(root, row)
             continue
-        if root.rows.trouble[0]:
+        if root.rows.call.trouble:
             return ALL_GOOD
         if strict:
             return row
@@ -333,3 +337,7 @@ cdef Py_ssize_t fill_rows(
         if not set_null(root, row):
             return ALL_GOOD
     return ALL_GOOD
+
+
+cdef inline int64_t offset_at(const void* offsets, bint large, Py_ssize_t at) noexcept nogil:
+    return (<const int64_t*>offsets)[at] if large else (<const int32_t*>offsets)[at]
