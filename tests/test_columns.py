@@ -504,3 +504,12 @@ def test_without_pyarrow_the_error_says_what_to_install() -> None:
     code = "import sys; sys.modules['pyarrow'] = None; import kipwire.columns"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == "ImportError: kipwire.columns needs pyarrow: pip install kipwire[columns]"
+
+
+def test_example_of_the_documentation_works() -> None:
+    text = (EXAMPLES.parent / "docs" / "columns.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    assert "columns.encode" in example
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert names["commits"].num_rows == 2

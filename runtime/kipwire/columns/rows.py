@@ -105,7 +105,10 @@ def _elements(column: Column, elements: list[Any]) -> pa.Array:
 def _primitives(type_: pa.DataType, values: list[Any]) -> pa.Array:
     if pa.types.is_fixed_size_binary(type_):
         values = [value if value is None else value.bytes for value in values]
-    return pa.array(values, type_)
+    made = pa.array(values, type_)
+    if isinstance(made, pa.ChunkedArray):  # which is what Arrow makes of too many bytes
+        raise too_much()
+    return made
 
 
 def _unknown(type_: pa.MapType, values: list[dict[int, bytes]]) -> pa.MapArray:
