@@ -251,7 +251,7 @@ def test_offsets_that_make_no_sense_are_refused(offsets: Any) -> None:
         columns.split(bytes(10), offsets)
 
 
-def test_damaged_arrays_are_refused() -> None:
+def test_damaged_arrays_are_refused(way: Way) -> None:
     offsets = pa.py_buffer(pa.array([0, 90, 3], pa.int32()).buffers()[1])
     damaged_messages = pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(bytes(10))])
     with pytest.raises(columns.ColumnError, match="the array of messages is damaged"):

@@ -36,6 +36,14 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _expect_sound(array: pa.Array, what: str) -> None:
+    """See that an array is what Arrow says it has to be: Python objects of any other may be anything."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"the array of {what} is damaged: {error}") from error
+
+
 # From bytes to columns.
 
 
@@ -51,8 +59,9 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
 
     Raises:
         RowDecodeError: the first broken message.
-        ColumnError: a column would outgrow its offsets.
+        ColumnError: the array is damaged, or a column would outgrow its offsets.
     """
+    _expect_sound(messages, "messages")
     parts = []
     for start in range(0, len(messages), ROWS_AT_A_TIME):
         with no_garbage_collection():
@@ -146,10 +155,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
         RowEncodeError: the first row with a value that cannot be written.
         ColumnError: the array is damaged, or its rows together have more bytes than offsets can tell of.
     """
-    try:
-        rows.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise ColumnError(f"the array of rows is damaged: {error}") from error
+    _expect_sound(rows, "rows")
     encoded: list[bytes | None] = []
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         with no_garbage_collection():
