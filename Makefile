@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-records bench-encodings bench-space demo docs wheel clean
+	bench bench-records bench-encodings bench-space bench-columns demo docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -46,6 +46,8 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input fo
 	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_columns.py build/fuzz --seconds $(FUZZ_SECONDS)
 
 test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
 	$(BIN)/pytest -m maven -n 0
@@ -66,6 +68,9 @@ bench: setup  ## Measure encode, decode and cold start beside kio and kafka-pyth
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
+
+bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
+	$(BIN)/python -m benchmarks.columns
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings

@@ -11,13 +11,18 @@ output.pxd alone, and `make fuzz-native` runs it under AddressSanitizer.
 """
 
 cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport qsort
+from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from capi cimport *
 from cursor cimport *
 from output cimport *
+from utf8 cimport is_utf8
+
+from struct import calcsize as packed_size
+from struct import pack as packed
 
 from kipwire import wire
 from kipwire.structs import DEFAULT, LazyStruct
@@ -37,13 +42,16 @@ cdef PyObject* SMALL_INTS[2 * SMALL]
 for _i in range(2 * SMALL):
     SMALL_INTS[_i] = <PyObject*>small_ints[_i]
 
-include "layout.pxi"
-include "reading.pxi"
-include "writing.pxi"
-
 # Output that is no longer than this takes no memory but that of the result.
 cdef enum:
     STACK = 4096
+
+include "layout.pxi"
+include "reading.pxi"
+include "writing.pxi"
+include "columns.pxi"
+include "column_reading.pxi"
+include "column_writing.pxi"
 
 # The methods that do what the kernel does not.
 cdef object python_decode, python_read, python_encode, python_encoded_size

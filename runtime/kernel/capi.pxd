@@ -36,6 +36,8 @@ cdef extern from "Python.h":
     bint PyBytes_CheckExact(PyObject*)
     int _PyBytes_Resize(PyObject**, Py_ssize_t)
 
+    char* PyByteArray_AS_STRING(PyObject*)
+
     PyObject* PyList_New(Py_ssize_t)
     void PyList_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
     PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t)

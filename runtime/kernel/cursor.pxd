@@ -8,7 +8,7 @@ cdef struct Cursor:
     const uint8_t* end
 
 
-cdef inline Py_ssize_t left(Cursor* cursor) noexcept nogil:
+cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
     """How many bytes are left."""
     return cursor.end - cursor.at
 

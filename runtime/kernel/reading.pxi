@@ -90,7 +90,7 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
         return NULL
     if count < 0:
         return new_reference(None_) if field.nullable else NULL
-    if count > (left(cursor) // field.least if field.least else MAX_EMPTY_ELEMENTS):
+    if not can_hold(cursor, count, field.least):
         return NULL
     items = PyList_New(count)
     if items == NULL:
@@ -102,6 +102,11 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
             return NULL
         PyList_SET_ITEM(items, i, item)
     return items
+
+
+cdef inline bint can_hold(const Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
+    """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
+    return count * least <= left(cursor) if least else count <= MAX_EMPTY_ELEMENTS
 
 
 cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:
@@ -124,7 +129,7 @@ cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor)
     return PyBytes_FromStringAndSize(<const char*>p, size) if take(cursor, size, &p) else NULL
 
 
-cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept:
+cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept nogil:
     """A length or a count, -1 for null; a classic one has so many bytes. Whether it is there and makes sense."""
     cdef const uint8_t* p
     cdef uint64_t size
@@ -229,7 +234,7 @@ cdef inline const Operation* tagged_field(const Layout* layout, int64_t tag) noe
     return NULL
 
 
-cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept:
+cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(layout.declared_count):
         if layout.declared[i] == tag:

@@ -90,15 +90,21 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
         if p == NULL or number != <uint32_t>number:
             return False
         store_32(p, <uint32_t>number)
-    else:  # PACKED or UPACKED
-        if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
-            return False
-        if field.element == PACKED:
-            bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
-        else:
-            bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
-        return put_varint(out, bits)
+    else:
+        return write_packed(field, number, out)
     return True
+
+
+cdef bint write_packed(const Operation* field, int64_t number, Output* out) noexcept:
+    """An integer as varint (KIP-625)."""
+    cdef uint64_t bits
+    if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
+        return False
+    if field.element == PACKED:
+        bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
+    else:
+        bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
+    return put_varint(out, bits)
 
 
 cdef inline bint as_number(PyObject* value, int64_t* number) noexcept:
