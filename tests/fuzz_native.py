@@ -2,8 +2,8 @@
 
     python tests/fuzz_native.py FOLDER [--seconds 60] [--seed 0]
 
-The folder has the built kernel, and the package `forms_of_every_kind` that was generated from tests/data/forms. A
-report of AddressSanitizer or UBSan, or a difference between the two, ends the run with an exit status other than 0.
+The folder has the built kernel, and the packages `forms_of_every_kind` and `layouts_of_every_kind` that were generated
+from tests/data. A report of AddressSanitizer or UBSan, or a difference between the two, ends the run with an exit status other than 0.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ os.environ["KIPWIRE_NATIVE"] = "0"  # the kernel of the package is another one
 
 import golden_data
 import kafka_messages
+import kafka_records
 import native_checks
 import proposals
 from kipwire import Message
@@ -44,7 +45,8 @@ def seeds() -> list[tuple[type[Message], bytes]]:
         for (name, version), lines in golden_data.messages().items()
         for line in lines
     ]
-    for package in (proposals, importlib.import_module("forms_of_every_kind")):
+    packages = [kafka_records, proposals, *map(importlib.import_module, ("forms_of_every_kind", "layouts_of_every_kind"))]
+    for package in packages:
         for name in package.names():
             classes = [package.message(name, version) for version in package.versions(name)]
             found += 20 * [(cls, cls().encode()) for cls in classes]

@@ -7,8 +7,10 @@ import random
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,28 +19,31 @@ from hypothesis import strategies as st
 
 import golden_data
 import kafka_messages
+import kafka_records
 import native_checks
 import property_checks
 import proposals
 from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, native
 from kipwire.plan import NoPlanError, plan_of
 from kipwire.testing import damaged, messages
-from test_generated_forms import declared_versions, package  # noqa: F401  # a fixture
+from spec_package import declared_versions, generated
+from test_generated_forms import declared_versions as declared_forms
+from test_generated_forms import package  # noqa: F401  # a fixture
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
+
+LAYOUTS = Path(__file__).parent / "data" / "layouts"
 
 METADATA: Any = import_module("kafka_messages.metadata_response.v12")
 FETCH: Any = import_module("kafka_messages.fetch_request.v17")
 
 EVERY_CLASS = [
     (module.__name__, name, version)
-    for module in (kafka_messages, proposals)
+    for module in (kafka_messages, kafka_records, proposals)
     for name in module.names()
     for version in module.versions(name)
-    if module.message(name, version).LAYOUT is None
 ]
-"""What the kernel serves: all but record formats."""
 
 
 def check_agreement(cls: type[Message]) -> None:
@@ -68,11 +73,24 @@ def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, ve
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "version"), declared_versions(), ids=str)
+@pytest.mark.parametrize(("name", "version"), declared_forms(), ids=str)
 def test_kernel_and_python_agree_on_every_form_of_the_language(
     package: ModuleType, name: str, version: int  # noqa: F811
 ) -> None:
     check_agreement(package.message(name, version))
+
+
+@pytest.fixture(scope="session")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    with generated(LAYOUTS, "layouts_of_every_kind", tmp_path_factory) as found:
+        yield found
+
+
+@needs_kernel
+@pytest.mark.parametrize(("name", "version"), declared_versions(LAYOUTS), ids=str)
+def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: ModuleType, name: str, version: int) -> None:
+    assert KERNEL.serves(layouts.message(name, version))
+    check_agreement(layouts.message(name, version))
 
 
 @needs_kernel
@@ -206,13 +224,6 @@ class _Outer(Struct):
     __slots__ = ("inner",)
     FLEXIBLE = True
     FIELDS = (Field("inner", "Inner", "[]_Inner", default=(), struct=_Inner, compact=True),)
-
-
-def test_no_plan_is_made_for_structs_with_a_layout_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [one.name for one in plan_of(_Outer).fields] == ["inner"]
-    monkeypatch.setattr(_Inner, "LAYOUT", object(), raising=False)
-    with pytest.raises(NoPlanError, match="_Inner has a layout of its own"):
-        plan_of(_Outer)
 
 
 def test_no_plan_is_made_for_structs_that_contain_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
