@@ -107,11 +107,11 @@ cdef int is_present(const Presence* presence, PyObject* item) noexcept:
         return -1
     if presence.nullable:
         return value != None_
-    if PyBytes_CheckExact(value):
-        return PyBytes_GET_SIZE(value) > 0
-    if PyList_CheckExact(value):
-        return PyList_GET_SIZE(value) > 0
-    return PyUnicode_GET_LENGTH(value) > 0 if PyUnicode_CheckExact(value) else -1
+    if presence.kind == BYTES:
+        return PyBytes_GET_SIZE(value) > 0 if PyBytes_CheckExact(value) else -1
+    if presence.kind == STRING:
+        return PyUnicode_GET_LENGTH(value) > 0 if PyUnicode_CheckExact(value) else -1
+    return PyList_GET_SIZE(value) > 0 if PyList_CheckExact(value) else -1
 
 
 cdef inline bint put_integer(Output* out, int width, uint64_t number) noexcept:
@@ -146,7 +146,7 @@ cdef bint write_layout_value(const Part* part, PyObject* item, Output* out) noex
     if part.presence.is_told:
         present = is_present(&part.presence, item)
         if present < 1:
-            return present == 0 and has_length(part, item, value)
+            return present == 0 and (value == None_ or has_length(part, item, value))
     elif value == None_:
         return part.field.nullable and put_prefix(prefix, -1, out)
     if part.partner.is_told:
@@ -168,7 +168,7 @@ cdef inline bint has_length(const Part* part, PyObject* item, PyObject* value) n
     """Whether an array is a list with as many elements as the one that it has to be as long as."""
     if part.same_length_slot >= 0:
         return have_same_length(value, slot_of(item, part.same_length_slot)[0])
-    return part.kind == SIZED or value == None_ or PyList_CheckExact(value)
+    return part.kind == SIZED or PyList_CheckExact(value)
 
 
 cdef bint write_sized(const Operation* field, Prefix prefix, PyObject* value, Output* out) noexcept:

@@ -32,6 +32,7 @@ cdef enum:
 
 cdef struct Presence:
     bint is_told  # else the value always is there
+    Kind kind  # STRING, BYTES or ARRAY
     bint nullable
     Py_ssize_t slot
     # The bit, by the mark of its integer, a byte of it and the bit in that.
@@ -141,8 +142,9 @@ cdef int fill_presence(Presence* presence, planned, plan, marks) except -1:
     if planned is None:
         return 0
     presence.is_told = True
-    presence.nullable = planned.nullable
-    presence.slot = offset(plan.cls, planned.name)
+    presence.kind = ARRAY if planned.operation.array else KINDS[planned.operation.kind][0]
+    presence.nullable = planned.operation.nullable
+    presence.slot = offset(plan.cls, planned.operation.name)
     presence.mark = marks[planned.part]
     presence.byte = plan.parts[planned.part].width - 1 - planned.lowest // 8
     presence.bit = 1 << planned.lowest % 8

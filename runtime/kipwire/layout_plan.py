@@ -26,10 +26,8 @@ CHECKSUM_WIDTH = 4
 class Presence(NamedTuple):
     """How to tell whether a value is there."""
 
-    name: str
-    """The value's attribute."""
-    nullable: bool
-    """Whether it is absent where it is None; else where it is empty."""
+    operation: Operation
+    """The value. One that is nullable is absent where it is None, any other where it is empty."""
     part: int
     """The number of the part that has the bit, when read."""
     lowest: int
@@ -165,7 +163,7 @@ class _Planner:
             for bit in one.bits
             if bit.name == value.bit
         )
-        return Presence(name, self.operations[name].nullable, part, lowest, value.bit_means_present)
+        return Presence(self.operations[name], part, lowest, value.bit_means_present)
 
     def width(self, parts: Iterable[Part]) -> int:
         """The bytes of parts that all have a fixed width, as those behind a rest have."""
