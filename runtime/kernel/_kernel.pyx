@@ -44,6 +44,7 @@ include "reading.pxi"
 include "layout_reading.pxi"
 include "writing.pxi"
 include "layout_writing.pxi"
+include "records.pxi"
 
 # Output that is no longer than this takes no memory but that of the result.
 cdef enum:

@@ -46,6 +46,12 @@ cdef extern from "Python.h":
     Py_ssize_t PyList_GET_SIZE(PyObject*)
     bint PyList_CheckExact(PyObject*)
 
+    PyObject* PyTuple_New(Py_ssize_t)
+    void PyTuple_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*)
+    bint PyTuple_CheckExact(PyObject*)
+
     PyObject* PyDict_New()
     int PyDict_SetItem(PyObject*, PyObject*, PyObject*)
     int PyDict_Next(PyObject*, Py_ssize_t*, PyObject**, PyObject**)

@@ -149,9 +149,8 @@ cdef inline bint take_prefix(Prefix prefix, Cursor* cursor, int64_t* length) noe
     cdef const uint8_t* p
     cdef uint64_t size
     if prefix == PREFIX_VARINT:
-        if not take_varint(cursor, 32, &size):
+        if not take_zigzag(cursor, 32, length):
             return False
-        length[0] = <int64_t>(size >> 1 ^ (0 - (size & 1)))
     elif prefix == PREFIX_UVARINT:
         if not take_varint(cursor, 31, &size):
             return False

@@ -218,7 +218,7 @@ cdef inline bint put_prefix(Prefix prefix, Py_ssize_t number, Output* out) noexc
     if not is_told_by(prefix, number):
         return False
     if prefix == PREFIX_VARINT:
-        return put_varint(out, <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0))
+        return put_zigzag(out, number)
     if prefix == PREFIX_UVARINT:
         return put_varint(out, number)
     if prefix == PREFIX_REST:

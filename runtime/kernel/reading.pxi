@@ -25,6 +25,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
     """A value of a field: the field's own, of its kind, or one element of its array, which must not be null."""
     cdef const uint8_t* p
     cdef uint64_t bits
+    cdef int64_t zigzag
     cdef double number
     if kind == INT32:
         return new_int(<int32_t>big_endian_32(p)) if take(cursor, 4, &p) else NULL
@@ -61,9 +62,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
         memcpy(&number, &bits, 8)
         return PyFloat_FromDouble(number)
     elif kind == PACKED:
-        if not take_varint(cursor, field.bits, &bits):
-            return NULL
-        return new_int(<int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+        return new_int(zigzag) if take_zigzag(cursor, field.bits, &zigzag) else NULL
     else:  # UPACKED: two's complement of so many bits
         if not take_varint(cursor, field.bits, &bits):
             return NULL

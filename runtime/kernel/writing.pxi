@@ -96,10 +96,8 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
         if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
             return False
         if field.element == PACKED:
-            bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
-        else:
-            bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
-        return put_varint(out, bits)
+            return put_zigzag(out, number)
+        return put_varint(out, <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits)))
     return True
 
 
