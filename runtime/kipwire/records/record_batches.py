@@ -17,12 +17,13 @@ from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kipwire.compression import Compression
     from kipwire.records.model import Record, TimestampType
     from kipwire.records.places import Place
 
+_timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _crc_and_attributes = Packer(">Ih")
 _CRC = 17
 _ATTRIBUTES = 21
@@ -148,7 +149,7 @@ def write_batch(
     if delete_horizon is not None:
         base_timestamp = delete_horizon
     if max_timestamp is None:
-        max_timestamp = max(map(attrgetter("timestamp"), records), default=-1)
+        max_timestamp = max(map(_timestamp, records), default=-1)
     end = last.offset - base_offset if last else 0
     if last_offset_delta is None:
         last_offset_delta = end
@@ -159,20 +160,21 @@ def write_batch(
     if first and first.offset < base_offset:
         raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is behind the first record: {first.offset}")
     section = write_section(records, base_offset, base_timestamp)
-    return BatchLayout(
-        base_offset=base_offset,
-        partition_leader_epoch=partition_leader_epoch,
-        compression_type=COMPRESSIONS.index(compression),
-        timestamp_type=timestamp_type == "LogAppendTime",
-        is_transactional=is_transactional,
-        is_control=is_control,
-        has_delete_horizon=delete_horizon is not None,
-        last_offset_delta=last_offset_delta,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        records_count=len(records),
-        records=compress(compression, section),
-    ).encode()
+    layout = new(BatchLayout)  # setting its slots takes half the time of a call
+    layout.base_offset = base_offset
+    layout.partition_leader_epoch = partition_leader_epoch
+    layout.compression_type = COMPRESSIONS.index(compression)
+    layout.timestamp_type = timestamp_type == "LogAppendTime"
+    layout.is_transactional = is_transactional
+    layout.is_control = is_control
+    layout.has_delete_horizon = delete_horizon is not None
+    layout.unused_bits = 0
+    layout.last_offset_delta = last_offset_delta
+    layout.base_timestamp = base_timestamp
+    layout.max_timestamp = max_timestamp
+    layout.producer_id = producer_id
+    layout.producer_epoch = producer_epoch
+    layout.base_sequence = base_sequence
+    layout.records_count = len(records)
+    layout.records = compress(compression, section)
+    return layout.encode()

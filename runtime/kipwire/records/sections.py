@@ -16,7 +16,7 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
         DecodeError: they are none; it tells of Records v2, with path and offset in these bytes.
     """
     if native.kernel is not None:
-        found = native.kernel.read_records(data, base_offset, base_timestamp)
+        found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)
         if found is not None:
             return found
     records = []
@@ -38,7 +38,7 @@ def write_section(records: list[Record], base_offset: int, base_timestamp: int) 
         EncodeError: a value does not fit its field; it tells the path in Records v2.
     """
     if native.kernel is not None:
-        section = native.kernel.write_records(records, base_offset, base_timestamp)
+        section: bytes | None = native.kernel.write_records(records, base_offset, base_timestamp)
         if section is not None:
             return section
     layouts = []
