@@ -44,6 +44,7 @@ test-pure: setup  ## Run the tests without the compiled kernel
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
 	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz
 	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
+	$(BIN)/kipgen generate tests/data/layouts --package layouts_of_every_kind --out build/fuzz
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \

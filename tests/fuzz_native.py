@@ -2,8 +2,9 @@
 
     python tests/fuzz_native.py FOLDER [--seconds 60] [--seed 0]
 
-The folder has the built kernel, and the package `forms_of_every_kind` that was generated from tests/data/forms. A
-report of AddressSanitizer or UBSan, or a difference between the two, ends the run with an exit status other than 0.
+The folder has the built kernel, and the packages `forms_of_every_kind` and `layouts_of_every_kind` that were generated
+from tests/data. A report of AddressSanitizer or UBSan, or a difference between the two, ends the run with an exit
+status other than 0.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ os.environ["KIPWIRE_NATIVE"] = "0"  # the kernel of the package is another one
 
 import golden_data
 import kafka_messages
+import kafka_records
 import native_checks
 import proposals
 from kipwire import Message
+from kipwire.records import Record
 
 
 def load(folder: Path) -> ModuleType:
@@ -44,7 +47,8 @@ def seeds() -> list[tuple[type[Message], bytes]]:
         for (name, version), lines in golden_data.messages().items()
         for line in lines
     ]
-    for package in (proposals, importlib.import_module("forms_of_every_kind")):
+    generated = map(importlib.import_module, ("forms_of_every_kind", "layouts_of_every_kind"))
+    for package in (kafka_records, proposals, *generated):
         for name in package.names():
             classes = [package.message(name, version) for version in package.versions(name)]
             found += 20 * [(cls, cls().encode()) for cls in classes if cls.LAYOUT is None]
@@ -68,8 +72,30 @@ def fuzz(kernel: ModuleType, seconds: float, chance: random.Random) -> int:
                 spoilt = copy.deepcopy(message)
                 native_checks.spoil(spoilt, chance)
                 native_checks.check_encode(kernel, spoilt, usual=False)
+            fuzz_records(kernel, chance)
             count += 1
     return count
+
+
+def fuzz_records(kernel: ModuleType, chance: random.Random) -> None:
+    """Check what the kernel does with some records, with their bytes, damaged, and with odd values in them."""
+    records = [
+        Record(
+            offset=chance.randrange(1000),
+            timestamp=chance.randrange(2 ** chance.randrange(1, 63)),
+            key=chance.randbytes(chance.randrange(200)),
+            value=chance.choice((None, b"value")),
+            headers=[("key", None), ("\u00e9", b"value")][: chance.randrange(3)],
+        )
+        for _ in range(chance.randrange(1, 4))
+    ]
+    data = native_checks.check_write_records(kernel, records, 0, 0)
+    assert data is not None
+    for _ in range(3):
+        native_checks.check_read_records(kernel, native_checks.damage(data, chance), 0, 0)
+        spoilt = copy.deepcopy(records)
+        native_checks.spoil_records(spoilt, chance)
+        native_checks.check_write_records(kernel, spoilt, 0, 0)
 
 
 def main() -> int:

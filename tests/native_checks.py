@@ -11,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from kipwire import Message, Struct, native
+from kipwire.records import Record, sections
+from kipwire.records.checks import ordered_records
 
 
 class GaveUpError(Exception):
@@ -65,6 +67,70 @@ def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
     assert type(data) is bytes
     assert data == expected, f"{message!r}"
     assert size == len(data) == native.PYTHON_METHODS["encoded_size"](message)
+
+
+def check_read_records(kernel: ModuleType, data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None:
+    """What are records for one are the same for the other, unless numbers have more than 64 bits. Returns them."""
+    found: list[Record] | None = kernel.read_records(data, base_offset, base_timestamp)
+    with _without_kernel():
+        expected = _result(sections.read_section, data, base_offset, base_timestamp)
+    if found is None:
+        assert expected is None or any(
+            not -(2**63) <= number < 2**63
+            for one in expected
+            for number in (base_offset, base_timestamp, one.offset, one.timestamp)
+        ), data.hex()
+    else:
+        assert [_slots(one) for one in found] == [_slots(one) for one in expected], data.hex()
+    return found
+
+
+def check_write_records(
+    kernel: ModuleType, records: list[Record], base_offset: int, base_timestamp: int
+) -> bytes | None:
+    """What the kernel writes is what Python writes, and what it says of their order is so. Returns what it wrote."""
+    before = [_slots(one) for one in records]
+    found: bytes | None = kernel.write_records(records, base_offset, base_timestamp)
+    with _without_kernel():
+        expected = _result(sections.write_section, records, base_offset, base_timestamp)
+        ordered = _result(ordered_records, records, 2)
+    assert [_slots(one) for one in records] == before
+    assert found is None or (type(found) is bytes and found == expected), f"{records!r}"
+    assert ordered == records or not kernel.are_in_order(records), f"{records!r}"
+    return found
+
+
+def spoil_records(records: list[Record], chance: random.Random) -> None:
+    """Change or delete something of a record or of a header; what comes out may be valid."""
+    at = chance.randrange(len(records))
+    name = chance.choice(Record.__slots__)
+    kind = chance.randrange(10)
+    if kind == 0:
+        records[at] = chance.choice(ODD)
+    elif kind == 1:
+        delattr(records[at], name)
+    elif kind < 5:
+        odd = chance.choice(ODD)
+        headers: list[Any] = [(odd, b""), ("key", odd), ["key", b""], ("key",), odd]
+        records[at].headers = [chance.choice(headers)]
+    else:
+        setattr(records[at], name, chance.choice(ODD))
+
+
+@contextmanager
+def _without_kernel() -> Iterator[None]:
+    kernel, native.kernel = native.kernel, None
+    try:
+        yield
+    finally:
+        native.kernel = kernel
+
+
+def _slots(record: object) -> object:
+    """All that is in a record, each with its very type; the value itself if it is none."""
+    if not isinstance(record, Record):
+        return content(record)
+    return [content(getattr(record, name, "nothing there")) for name in Record.__slots__]
 
 
 def content(value: object) -> object:

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import subprocess
 import sys
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 import golden_data
 import kafka_messages
+import kafka_records
 import native_checks
 import property_checks
 import proposals
-from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, native
+from kafka_records.record_batch.v2 import RecordBatch
+from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, checksums, native
+from kipwire.layout_plan import BitsPart, ChecksumPart, SizePart, ValuePart
 from kipwire.plan import NoPlanError, plan_of
+from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import damaged, messages
-from spec_package import declared_versions
-from test_generated_forms import SPECS, package  # noqa: F401  # a fixture
+from spec_package import declared_versions, generated
+from test_generated_forms import SPECS as FORMS
+from test_generated_forms import package  # noqa: F401  # a fixture
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
+
+LAYOUTS = Path(__file__).parent / "data" / "layouts"
 
 METADATA: Any = import_module("kafka_messages.metadata_response.v12")
 FETCH: Any = import_module("kafka_messages.fetch_request.v17")
 
 EVERY_CLASS = [
     (module.__name__, name, version)
-    for module in (kafka_messages, proposals)
+    for module in (kafka_messages, kafka_records, proposals)
     for name in module.names()
     for version in module.versions(name)
-    if module.message(name, version).LAYOUT is None
 ]
-"""What the kernel serves: all but record formats."""
 
 
 def check_agreement(cls: type[Message]) -> None:
@@ -69,11 +78,24 @@ def test_kernel_and_python_agree_on_every_class(package_name: str, name: str, ve
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "version"), declared_versions(SPECS), ids=str)
+@pytest.mark.parametrize(("name", "version"), declared_versions(FORMS), ids=str)
 def test_kernel_and_python_agree_on_every_form_of_the_language(
     package: ModuleType, name: str, version: int  # noqa: F811
 ) -> None:
     check_agreement(package.message(name, version))
+
+
+@pytest.fixture(scope="session")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    with generated(LAYOUTS, "layouts_of_every_kind", tmp_path_factory) as found:
+        yield found
+
+
+@needs_kernel
+@pytest.mark.parametrize(("name", "version"), declared_versions(LAYOUTS), ids=str)
+def test_kernel_and_python_agree_on_every_kind_of_layout(layouts: ModuleType, name: str, version: int) -> None:
+    assert KERNEL.serves(layouts.message(name, version))
+    check_agreement(layouts.message(name, version))
 
 
 @needs_kernel
@@ -209,13 +231,6 @@ class _Outer(Struct):
     FIELDS = (Field("inner", "Inner", "[]_Inner", default=(), struct=_Inner, compact=True),)
 
 
-def test_no_plan_is_made_for_structs_with_a_layout_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [one.name for one in plan_of(_Outer).fields] == ["inner"]
-    monkeypatch.setattr(_Inner, "LAYOUT", object(), raising=False)
-    with pytest.raises(NoPlanError, match="_Inner has a layout of its own"):
-        plan_of(_Outer)
-
-
 def test_no_plan_is_made_for_structs_that_contain_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
     endless = Field("number", "Number", "[]_Outer", default=(), struct=_Outer, compact=True)
     monkeypatch.setattr(_Inner, "FIELDS", (endless,))
@@ -236,12 +251,76 @@ def test_plan_tells_everything_that_the_bytes_depend_on() -> None:
         ("session_epoch", "int32", False),
         ("topics", "struct", True),
     ]
+    assert plan.parts is None
     encoded = plan_of(proposals.message("EncodedMetadata", 11))
     topics = next(one.plan for one in encoded.fields if one.name == "topics")
     assert topics is not None
     partitions = next(one.plan for one in topics.fields if one.name == "partitions")
     assert partitions is not None
     assert {one.kind for one in partitions.fields} & {"packed32", "upacked32", "packed16", "upacked16"}
+
+
+def test_plan_of_a_layout_tells_every_part() -> None:
+    plan = plan_of(import_module("proposals.message_set.v2").Message)
+    assert plan.parts is not None
+    size, bits, *_, key, value, crc = plan.parts
+    assert isinstance(key, ValuePart) and isinstance(value, ValuePart) and isinstance(bits, BitsPart)
+    assert (size, crc) == (SizePart("upacked32"), ChecksumPart("crc32", start=1, is_behind=True))
+    assert [(one.name, one.lowest, one.width) for one in bits.bits] == [
+        ("key", 0, 1),
+        ("value", 1, 1),
+        ("is_control", 2, 1),
+    ]
+    assert (key.prefix, key.behind, value.prefix, value.behind) == ("uvarint", 4, "rest", 4)
+    assert key.partner == value.presence == bits.bits[1].presence
+    assert value.presence is not None and not value.presence.means_present and value.presence.part == 1
+
+
+# Records, which the kernel reads and writes without the instances of their layout.
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+BLOBS = st.none() | st.binary(max_size=200)
+HEADERS = st.lists(st.tuples(st.text(max_size=10), BLOBS), max_size=3)
+RECORDS = st.lists(
+    st.builds(Record, offset=INT32, timestamp=INT64, key=BLOBS, value=BLOBS, headers=HEADERS), min_size=1, max_size=5
+)
+
+
+@needs_kernel
+@given(records=RECORDS, base_timestamp=INT64, seed=st.integers(0, 2**32))
+def test_kernel_and_python_agree_on_records(records: list[Record], base_timestamp: int, seed: int) -> None:
+    chance = random.Random(seed)
+    data = native_checks.check_write_records(KERNEL, records, 0, base_timestamp)
+    fits = all(-(2**63) <= record.timestamp - base_timestamp < 2**63 for record in records)
+    assert (data is not None) == fits
+    if data is not None:
+        assert native_checks.check_read_records(KERNEL, data, 0, base_timestamp) == records
+        native_checks.check_read_records(KERNEL, data, chance.choice([0, 2**63 - 1, -(2**63), 2**63]), 0)
+        for _ in range(5):
+            native_checks.check_read_records(KERNEL, native_checks.damage(data, chance), 5, base_timestamp)
+    for _ in range(3):
+        spoilt = copy.deepcopy(records)
+        native_checks.spoil_records(spoilt, chance)
+        native_checks.check_write_records(KERNEL, spoilt, 0, base_timestamp)
+
+
+@needs_kernel
+def test_kernel_knows_the_order_of_offsets() -> None:
+    one, other = Record(offset=1), Record(offset=2)
+    assert KERNEL.are_in_order([]) and KERNEL.are_in_order([one, other])
+    assert not KERNEL.are_in_order([other, one]) and not KERNEL.are_in_order([one, one])
+
+
+@needs_kernel
+def test_kernel_needs_no_library_for_checksums(monkeypatch: pytest.MonkeyPatch) -> None:
+    records = [Record(offset=7, timestamp=8, value=b"x" * size) for size in range(20)]
+    for record in records:  # checksums of all numbers of bytes left over
+        data = write_batch([record])
+        assert int.from_bytes(data[17:21], "big") == checksums.crc32c(data[21:])
+        with monkeypatch.context() as patch:
+            patch.setattr(checksums, "crc32c", None)
+            assert next(read_batches(data)).records == [record]
 
 
 # Memory.
@@ -256,10 +335,20 @@ def test_nothing_is_left_behind_by_good_and_by_failed_calls() -> None:
     message.unknown_tagged_fields = {9: b"x" * 5000, 7: b""}
     wrong = FETCH.FetchRequest(topics=[FETCH.FetchTopic(), None])
 
+    batch = RecordBatch(records=b"abc")
+    records = [Record(offset=1, key=b"k", value=b"v" * 5000, headers=[("a", None), ("b", b"c")]), Record(offset=2)]
+    section = KERNEL.write_records(records, 0, 0)
+    sections = [section, *(native_checks.damage(section, chance) for _ in range(50))]
+
     def work() -> None:
         for one in inputs:
             with suppress(native_checks.GaveUpError):
                 KERNEL.decode(cls, one)
+        for one in sections:
+            KERNEL.read_records(one, 0, 0)
+        assert KERNEL.write_records(records, 0, 0) == section
+        assert KERNEL.write_records([*records, None], 0, 0) is None
+        assert KERNEL.decode(RecordBatch, KERNEL.encode(batch)) == batch
         assert KERNEL.decode(FETCH.FetchRequest, KERNEL.encode(message)) == message
         assert KERNEL.encoded_size(message) > 5000
         with pytest.raises(native_checks.GaveUpError):
@@ -323,7 +412,7 @@ def test_all_works_in_silence_without_a_built_kernel() -> None:
 @needs_kernel
 def test_kernel_is_used_where_it_is_built() -> None:
     assert told({}).startswith("True it is built: ")
-    assert all(KERNEL.serves(kafka_messages.message(*pair)) for pair in golden_data.every_message_and_version())
+    assert all(KERNEL.serves(import_module(one).message(name, version)) for one, name, version in EVERY_CLASS)
 
 
 def test_lazy_structs_are_known_by_their_slots() -> None:

@@ -17,6 +17,7 @@ from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from capi cimport *
+from checksums cimport *
 from cursor cimport *
 from output cimport *
 from utf8 cimport is_utf8
@@ -46,9 +47,13 @@ for _i in range(2 * SMALL):
 cdef enum:
     STACK = 4096
 
-include "layout.pxi"
+include "forms.pxi"
+include "parts.pxi"
 include "reading.pxi"
+include "layout_reading.pxi"
 include "writing.pxi"
+include "layout_writing.pxi"
+include "records.pxi"
 include "columns.pxi"
 include "column_reading.pxi"
 include "column_writing.pxi"
@@ -68,12 +73,12 @@ def decode(cls, data):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
-    if codec.layout != NULL:
+    if codec.form != NULL:
         if type(data) is not bytes:
             data = bytes(data)
         cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
         cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
-        message = read_struct(codec.layout, &cursor)
+        message = read_struct(codec.form, &cursor)
         if message != NULL:
             if cursor.at == cursor.end:
                 return owned(message)
@@ -88,14 +93,14 @@ def read(cls, data, offset=0):
     cdef PyObject* message
     cdef const uint8_t* start
     cdef int64_t at
-    if codec.layout != NULL and as_number(<PyObject*>offset, &at):
+    if codec.form != NULL and as_number(<PyObject*>offset, &at):
         if type(data) is not bytes:
             data = bytes(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
             start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
             cursor.at = start + at
             cursor.end = start + PyBytes_GET_SIZE(<PyObject*>data)
-            message = read_struct(codec.layout, &cursor)
+            message = read_struct(codec.form, &cursor)
             if message != NULL:
                 return owned(message), cursor.at - start
             PyErr_Clear()
@@ -106,9 +111,9 @@ def encode(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.layout != NULL:
+    if codec.form != NULL:
         open_output(&out, stack, STACK, False)
-        if write_struct(codec.layout, <PyObject*>self, &out):
+        if write_struct(codec.form, <PyObject*>self, &out):
             return owned(close_output(&out))
         abandon_output(&out)
         PyErr_Clear()
@@ -120,9 +125,9 @@ def encoded_size(self):
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef bint done
-    if codec.layout != NULL:
+    if codec.form != NULL:
         open_output(&out, stack, STACK, True)
-        done = write_struct(codec.layout, <PyObject*>self, &out)
+        done = write_struct(codec.form, <PyObject*>self, &out)
         abandon_output(&out)
         if done:
             return written(&out)
@@ -132,7 +137,7 @@ def encoded_size(self):
 
 def serves(cls):
     """Whether the kernel does the work for this class of messages."""
-    return codec_of(cls).layout != NULL
+    return codec_of(cls).form != NULL
 
 
 cdef inline owned(PyObject* reference):
@@ -149,7 +154,7 @@ cdef bytes bytes_of(Codec codec, item):
     cdef Output out
     cdef uint8_t stack[STACK]
     open_output(&out, stack, STACK, False)
-    if write_struct(codec.layout, <PyObject*>item, &out):
+    if write_struct(codec.form, <PyObject*>item, &out):
         return <bytes>owned(close_output(&out))
     abandon_output(&out)
     PyErr_Clear()

@@ -14,12 +14,14 @@ cdef extern from "Python.h":
     PyObject* True_ "Py_True"
     PyObject* False_ "Py_False"
     PyTypeObject PyUnicode_Type
-    int PyObject_RichCompareBool(PyObject*, PyObject*, int)
+    int PyObject_RichCompareBool(PyObject*, PyObject*, int) nogil
     int Py_EQ
+    int Py_LT
 
     PyObject* PyLong_FromLongLong(long long)
     PyObject* PyLong_FromUnsignedLongLong(unsigned long long)
     long long PyLong_AsLongLongAndOverflow(PyObject*, int*)
+    unsigned long long PyLong_AsUnsignedLongLong(PyObject*)
     bint PyLong_CheckExact(PyObject*)
 
     PyObject* PyFloat_FromDouble(double)
@@ -29,6 +31,7 @@ cdef extern from "Python.h":
     PyObject* PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
     const char* PyUnicode_AsUTF8AndSize(PyObject*, Py_ssize_t*)
     bint PyUnicode_CheckExact(PyObject*)
+    Py_ssize_t PyUnicode_GET_LENGTH(PyObject*)
 
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t)
     char* PyBytes_AS_STRING(PyObject*)
@@ -39,10 +42,17 @@ cdef extern from "Python.h":
     char* PyByteArray_AS_STRING(PyObject*)
 
     PyObject* PyList_New(Py_ssize_t)
+    int PyList_Append(PyObject*, PyObject*)
     void PyList_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
     PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t)
     Py_ssize_t PyList_GET_SIZE(PyObject*)
     bint PyList_CheckExact(PyObject*)
+
+    PyObject* PyTuple_New(Py_ssize_t)
+    void PyTuple_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*)
+    bint PyTuple_CheckExact(PyObject*)
 
     PyObject* PyDict_New()
     int PyDict_SetItem(PyObject*, PyObject*, PyObject*)
@@ -53,6 +63,7 @@ cdef extern from "Python.h":
     void* PyMem_Calloc(size_t, size_t)
     void* PyMem_Malloc(size_t)
     void PyMem_Free(void*)
+    PyObject* PyErr_Occurred()
     void PyErr_Clear()
 
 cdef extern from *:

@@ -8,7 +8,7 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
     for i in range(fields.step_count):
         step = &fields.steps[i]
         if step.column != NULL:
-            if not fill_value(step.column, row, cursor):
+            if not fill_column_value(step.column, row, cursor):
                 return False
             continue
         if not take(cursor, step.width, &p):
@@ -16,10 +16,10 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
         for j in range(step.part_count):
             if not store(step.parts[j].column, row, p + step.parts[j].at):
                 return False
-    return not fields.layout.flexible or fill_tag_section(fields, row, cursor)
+    return not fields.form.flexible or fill_tag_section(fields, row, cursor)
 
 
-cdef inline bint fill_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+cdef inline bint fill_column_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     """A value of a field: the field's own, or one element of its array."""
     cdef const uint8_t* p
     cdef uint64_t bits
@@ -130,7 +130,7 @@ cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Curs
                 return False
     elif elements.kind > UUID:
         for i in range(first, first + count):
-            if not fill_value(elements, i, cursor):
+            if not fill_column_value(elements, i, cursor):
                 return False
     else:
         if not take(cursor, count * elements.wire_width, &p):
@@ -187,7 +187,7 @@ cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor)
         return False
     if count and not fill_tagged_fields(fields, row, count, &at, cursor):
         return False
-    for i in range(at, fields.layout.tagged_count):
+    for i in range(at, fields.form.tagged_count):
         if not set_default(&fields.tagged[i], row):
             return False
     if fields.unknown.wanted:
@@ -202,7 +202,7 @@ cdef bint fill_tagged_fields(
     cdef uint64_t tag, size
     cdef int64_t previous = -1
     cdef const uint8_t* start
-    cdef const Layout* layout = fields.layout
+    cdef const Form* form = fields.form
     while count:
         count -= 1
         if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
@@ -210,16 +210,16 @@ cdef bint fill_tagged_fields(
         if <int64_t>tag <= previous:
             return False
         previous = tag
-        while at[0] < layout.tagged_count and layout.tagged[at[0]].tag < <int64_t>tag:
+        while at[0] < form.tagged_count and form.tagged[at[0]].tag < <int64_t>tag:
             if not set_default(&fields.tagged[at[0]], row):
                 return False
             at[0] += 1
         start = cursor.at
-        if at[0] < layout.tagged_count and layout.tagged[at[0]].tag == <int64_t>tag:
-            if not fill_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
+        if at[0] < form.tagged_count and form.tagged[at[0]].tag == <int64_t>tag:
+            if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
                 return False
             at[0] += 1
-        elif is_declared(layout, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
+        elif is_declared(form, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
             return False
     return True
 

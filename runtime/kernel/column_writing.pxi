@@ -17,7 +17,7 @@ cdef bint put_struct(const Fields* fields, Py_ssize_t row, Output* out) noexcept
         for j in range(step.part_count):
             if not load(step.parts[j].column, row, p + step.parts[j].at):
                 return False
-    return not fields.layout.flexible or put_tag_section(fields, row, out)
+    return not fields.form.flexible or put_tag_section(fields, row, out)
 
 
 cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
@@ -160,13 +160,13 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
             return False
         j = unknown.offsets[row]
     last = j + size
-    if size == 0 and fields.layout.tagged_count == 0:
+    if size == 0 and fields.form.tagged_count == 0:
         return put_varint(out, 0)
     if put(out, 1) == NULL:
         return False
-    while i < fields.layout.tagged_count or j < last:
+    while i < fields.form.tagged_count or j < last:
         before = written(out)
-        if j == last or (i < fields.layout.tagged_count and fields.layout.tagged[i].tag < number_at(unknown.parts, j)):
+        if j == last or (i < fields.form.tagged_count and fields.form.tagged[i].tag < number_at(unknown.parts, j)):
             if fields.tagged[i].wanted and not put_tagged_field(&fields.tagged[i], row, out):
                 return False
             i += 1
@@ -181,7 +181,7 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
 cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* previous, Output* out) noexcept:
     cdef const Column* contents = &fields.unknown.parts[1]
     cdef int64_t tag = number_at(fields.unknown.parts, entry), size
-    if tag <= previous[0] or is_declared(fields.layout, tag):
+    if tag <= previous[0] or is_declared(fields.form, tag):
         return False
     if is_null(contents, entry) or not slice_of(contents, entry, contents.content_size, &size):
         return False

@@ -1,4 +1,4 @@
-# Arrow columns while they are filled: a tree of C structs for each call, made from the layout of a class.
+# Arrow columns while they are filled: a tree of C structs for each call, made from the form of a class.
 
 # Why columns cannot be filled where the bytes are not at fault.
 cdef enum Trouble:
@@ -79,7 +79,7 @@ cdef struct Column:
     Py_ssize_t default_size
 
 # One value of a run of values of fixed width.
-cdef struct Part:
+cdef struct StepPart:
     Py_ssize_t at
     Column* column
 
@@ -87,12 +87,12 @@ cdef struct Part:
 cdef struct Step:
     Column* column
     Py_ssize_t width
-    Part* parts
+    StepPart* parts
     Py_ssize_t part_count
 
 # The columns of a struct.
 cdef struct Fields:
-    const Layout* layout
+    const Form* form
     Step* steps
     Py_ssize_t step_count
     # All of them: those of positional fields, of tagged ones in the order of their tags, and that of unknown ones.
@@ -114,6 +114,12 @@ FORMS = {
 }
 
 
+def serves_columns(cls):
+    """Whether the kernel fills columns from this class of messages; record formats it does not."""
+    cdef Codec codec = codec_of(cls)
+    return codec.form != NULL and codec.form.parts == NULL
+
+
 @cython.no_gc_clear  # columns lie in what is kept
 cdef class Tree:
     """The columns of one call. What has been filled and is not handed out is freed with it."""
@@ -132,7 +138,7 @@ cdef class Tree:
         from kipwire.plan import plan_of
 
         self.codec = codec_of(cls)
-        if self.codec.layout == NULL:
+        if not serves_columns(cls):
             raise NotServed
         self.kept = []
         self.rows.call = &self.call
@@ -140,7 +146,7 @@ cdef class Tree:
         self.root.wanted = self.root.nullable = True
         self.root.rows = &self.rows
         below = [<size_t>&self.root]
-        self.root.fields = self.made_fields(self.codec.layout, plan_of(cls), wanted, &self.rows, below)
+        self.root.fields = self.made_fields(self.codec.form, plan_of(cls), wanted, &self.rows, below)
         self.set_columns(&self.rows, below)
 
     def __dealloc__(self):
@@ -162,7 +168,7 @@ cdef class Tree:
             rows.column_count += 1
         return 0
 
-    cdef Fields* made_fields(self, const Layout* layout, plan, wanted, Rows* rows, list below) except NULL:
+    cdef Fields* made_fields(self, const Form* form, plan, wanted, Rows* rows, list below) except NULL:
         """The columns of a struct; `wanted` is None where none is. Those that are go into `below`, too."""
         cdef Fields* fields = <Fields*>self.memory(1, sizeof(Fields))
         cdef Column* column
@@ -170,20 +176,20 @@ cdef class Tree:
         types = {field.name: field.element for field in plan.cls.FIELDS}
         chosen = dict(wanted or ())
         by_name = {}
-        fields.layout = layout
-        fields.column_count = layout.field_count + layout.tagged_count + layout.flexible
+        fields.form = form
+        fields.column_count = form.field_count + form.tagged_count + form.flexible
         fields.columns = <Column*>self.memory(fields.column_count, sizeof(Column))
-        fields.tagged = &fields.columns[layout.field_count]
+        fields.tagged = &fields.columns[form.field_count]
         for i, operation in enumerate(plan.fields + plan.tagged):
             column = &fields.columns[i]
-            column.field = &layout.fields[i] if i < layout.field_count else &layout.tagged[i - layout.field_count]
+            column.field = &form.fields[i] if i < form.field_count else &form.tagged[i - form.field_count]
             column.wanted = operation.name in chosen
             column.rows = rows
             by_name[operation.name] = <size_t>column
             if column.wanted:
                 below.append(<size_t>column)
             self.set_column(column, operation, types[operation.name], chosen.get(operation.name), below)
-        if layout.flexible:
+        if form.flexible:
             fields.unknown = column = &fields.columns[fields.column_count - 1]
             column.wanted = "unknown_tagged_fields" in chosen
             column.rows = rows
@@ -206,7 +212,7 @@ cdef class Tree:
             column.elements.call = column.rows.call
             below = []
             if operation.plan is not None:
-                column.fields = self.made_fields(column.field.layout, operation.plan, wanted, &column.elements, below)
+                column.fields = self.made_fields(column.field.form, operation.plan, wanted, &column.elements, below)
             else:
                 column.part_count = 1
                 column.parts = <Column*>self.memory(1, sizeof(Column))
@@ -219,7 +225,7 @@ cdef class Tree:
                     below.append(<size_t>column.parts)
             self.set_columns(&column.elements, below)
         elif operation.plan is not None:
-            column.fields = self.made_fields(column.field.layout, operation.plan, wanted, column.rows, below)
+            column.fields = self.made_fields(column.field.form, operation.plan, wanted, column.rows, below)
         else:
             set_widths(column, type_)
         self.learn_default(column, operation.default, type_)
@@ -260,7 +266,7 @@ cdef class Tree:
 
     cdef int set_steps(self, Fields* fields) except -1:
         """Put the positional fields into steps: neighbours of fixed width are read at once."""
-        cdef Py_ssize_t i, count = fields.layout.field_count
+        cdef Py_ssize_t i, count = fields.form.field_count
         cdef Column* column
         cdef Step* step = NULL
         fields.steps = <Step*>self.memory(count, sizeof(Step))
@@ -273,7 +279,7 @@ cdef class Tree:
                 continue
             if step == NULL:
                 step = &fields.steps[fields.step_count]
-                step.parts = <Part*>self.memory(count - i, sizeof(Part))
+                step.parts = <StepPart*>self.memory(count - i, sizeof(StepPart))
                 fields.step_count += 1
             if column.store != STORE_NOTHING:
                 step.parts[step.part_count].at = step.width

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """The cursor: all that reads bytes goes through `take`, the one place that looks where they end."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef struct Cursor:
     const uint8_t* at
@@ -38,6 +38,15 @@ cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept
         if shift + 7 > bits and group >> (bits - shift):
             return False
         value[0] |= group << shift
+    return True
+
+
+cdef inline bint take_zigzag(Cursor* cursor, int bits, int64_t* value) noexcept nogil:
+    """A signed varint, short near zero on either side: likewise."""
+    cdef uint64_t pattern
+    if not take_varint(cursor, bits, &pattern):
+        return False
+    value[0] = <int64_t>(pattern >> 1 ^ (0 - (pattern & 1)))
     return True
 
 

@@ -1,7 +1,7 @@
 # cython: language_level=3
 """The output: a buffer that grows, first on the caller's stack, then inside the bytes object that is handed out."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from capi cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyObject, _PyBytes_Resize, drop_if_any
@@ -84,6 +84,11 @@ cdef inline bint put_varint(Output* out, uint64_t value) noexcept:
     p[0] = <uint8_t>value
     out.at = p + 1
     return True
+
+
+cdef inline bint put_zigzag(Output* out, int64_t value) noexcept:
+    """A signed varint, short near zero on either side."""
+    return put_varint(out, <uint64_t>value << 1 ^ (~<uint64_t>0 if value < 0 else 0))
 
 
 cdef inline bint insert_varint(Output* out, Py_ssize_t at, uint64_t value) noexcept:

@@ -1,18 +1,21 @@
 # From bytes to instances. Every function gives a new reference, or NULL where its bytes are not strictly valid.
 
-cdef PyObject* read_struct(const Layout* layout, Cursor* cursor) noexcept:
-    cdef PyObject* item = new(layout.type)
+cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
+    cdef PyObject* item = new(form.type)
     cdef PyObject* value
     cdef Py_ssize_t i
     if item == NULL:
         return NULL
-    for i in range(layout.field_count):
-        value = read_value(layout.fields[i].kind, &layout.fields[i], layout.fields[i].nullable, cursor)
+    if form.parts != NULL and not read_layout(form, item, cursor):
+        drop(item)
+        return NULL
+    for i in range(form.field_count):
+        value = read_value(form.fields[i].kind, &form.fields[i], form.fields[i].nullable, cursor)
         if value == NULL:
             drop(item)
             return NULL
-        slot_of(item, layout.fields[i].slot)[0] = value
-    if layout.flexible and not read_tag_section(layout, item, cursor):
+        slot_of(item, form.fields[i].slot)[0] = value
+    if form.flexible and not read_tag_section(form, item, cursor):
         drop(item)
         return NULL
     return item
@@ -22,6 +25,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
     """A value of a field: the field's own, of its kind, or one element of its array, which must not be null."""
     cdef const uint8_t* p
     cdef uint64_t bits
+    cdef int64_t zigzag
     cdef double number
     if kind == INT32:
         return new_int(<int32_t>big_endian_32(p)) if take(cursor, 4, &p) else NULL
@@ -32,7 +36,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
     elif kind == INT64:
         return new_int(<int64_t>big_endian_64(p)) if take(cursor, 8, &p) else NULL
     elif kind == STRUCT:
-        return read_struct(field.layout, cursor)
+        return read_struct(field.form, cursor)
     elif kind == ARRAY:
         return read_array(field, cursor)
     elif kind == NULLABLE_STRUCT:
@@ -58,9 +62,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
         memcpy(&number, &bits, 8)
         return PyFloat_FromDouble(number)
     elif kind == PACKED:
-        if not take_varint(cursor, field.bits, &bits):
-            return NULL
-        return new_int(<int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+        return new_int(zigzag) if take_zigzag(cursor, field.bits, &zigzag) else NULL
     else:  # UPACKED: two's complement of so many bits
         if not take_varint(cursor, field.bits, &bits):
             return NULL
@@ -75,7 +77,7 @@ cdef PyObject* read_nullable_struct(const Operation* field, Cursor* cursor) noex
     if not take(cursor, 1, &marker):
         return NULL
     if marker[0] == 1:
-        return read_struct(field.layout, cursor)
+        return read_struct(field.form, cursor)
     if marker[0] == (255 if field.tag < 0 else 0):
         return new_reference(None_)
     return NULL
@@ -144,24 +146,24 @@ cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, 
     return length[0] >= -1
 
 
-cdef inline bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
+cdef inline bint read_tag_section(const Form* form, PyObject* item, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
     cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
     if count == 0:
-        slot_of(item, layout.unknown_slot)[0] = new_reference(None_)
-        return set_defaults(layout, item)
+        slot_of(item, form.unknown_slot)[0] = new_reference(None_)
+        return set_defaults(form, item)
     unknown = PyDict_New()
     if unknown == NULL:
         return False
-    slot_of(item, layout.unknown_slot)[0] = unknown
-    return read_tagged_fields(layout, item, unknown, count, cursor) and set_defaults(layout, item)
+    slot_of(item, form.unknown_slot)[0] = unknown
+    return read_tagged_fields(form, item, unknown, count, cursor) and set_defaults(form, item)
 
 
 cdef bint read_tagged_fields(
-    const Layout* layout, PyObject* item, PyObject* unknown, uint64_t count, Cursor* cursor
+    const Form* form, PyObject* item, PyObject* unknown, uint64_t count, Cursor* cursor
 ) noexcept:
     cdef uint64_t tag, size
     cdef int64_t previous = -1
@@ -175,10 +177,10 @@ cdef bint read_tagged_fields(
         if <int64_t>tag <= previous:
             return False
         previous = tag
-        field = tagged_field(layout, tag)
+        field = tagged_field(form, tag)
         start = cursor.at
         if field == NULL:
-            if is_declared(layout, tag) or not read_unknown_field(unknown, tag, size, cursor):
+            if is_declared(form, tag) or not read_unknown_field(unknown, tag, size, cursor):
                 return False
             continue
         value = read_value(field.kind, field, field.nullable, cursor)
@@ -205,13 +207,13 @@ cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cur
     return done
 
 
-cdef inline bint set_defaults(const Layout* layout, PyObject* item) noexcept:
+cdef inline bint set_defaults(const Form* form, PyObject* item) noexcept:
     """Give the tagged fields that were left out what they are then."""
     cdef const Operation* field
     cdef PyObject** slot
     cdef Py_ssize_t i
-    for i in range(layout.tagged_count):
-        field = &layout.tagged[i]
+    for i in range(form.tagged_count):
+        field = &form.tagged[i]
         slot = slot_of(item, field.slot)
         if slot[0] != NULL:
             continue
@@ -226,18 +228,18 @@ cdef inline bint set_defaults(const Layout* layout, PyObject* item) noexcept:
     return True
 
 
-cdef inline const Operation* tagged_field(const Layout* layout, int64_t tag) noexcept:
+cdef inline const Operation* tagged_field(const Form* form, int64_t tag) noexcept:
     cdef Py_ssize_t i
-    for i in range(layout.tagged_count):
-        if layout.tagged[i].tag == tag:
-            return &layout.tagged[i]
+    for i in range(form.tagged_count):
+        if form.tagged[i].tag == tag:
+            return &form.tagged[i]
     return NULL
 
 
-cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept nogil:
+cdef inline bint is_declared(const Form* form, int64_t tag) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(layout.declared_count):
-        if layout.declared[i] == tag:
+    for i in range(form.declared_count):
+        if form.declared[i] == tag:
             return True
     return False
 

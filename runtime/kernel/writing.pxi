@@ -2,16 +2,18 @@
 # one is right but unusual, such as a tuple for a list: the generated code then looks at it. No Python code runs
 # meanwhile, so that nothing can change what is being written.
 
-cdef bint write_struct(const Layout* layout, PyObject* item, Output* out) noexcept:
+cdef bint write_struct(const Form* form, PyObject* item, Output* out) noexcept:
     cdef Py_ssize_t i
     cdef PyObject* value
-    if type_of(item) != layout.type:
+    if type_of(item) != form.type:
         return False
-    for i in range(layout.field_count):
-        value = slot_of(item, layout.fields[i].slot)[0]
-        if value == NULL or not write_field(&layout.fields[i], value, out):
+    if form.parts != NULL:
+        return write_layout(form, item, out)
+    for i in range(form.field_count):
+        value = slot_of(item, form.fields[i].slot)[0]
+        if value == NULL or not write_field(&form.fields[i], value, out):
             return False
-    return not layout.flexible or write_tag_section(layout, item, out)
+    return not form.flexible or write_tag_section(form, item, out)
 
 
 cdef bint write_field(const Operation* field, PyObject* value, Output* out) noexcept:
@@ -23,7 +25,7 @@ cdef bint write_field(const Operation* field, PyObject* value, Output* out) noex
         if p == NULL:
             return False
         p[0] = 1 if value != None_ else 255 if field.tag < 0 else 0
-        return value == None_ or write_struct(field.layout, value, out)
+        return value == None_ or write_struct(field.form, value, out)
     if value == None_:
         return field.nullable and write_null(field, 2 if field.kind == STRING else 4, out)
     return write_value(field, value, out)
@@ -36,7 +38,7 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
     cdef uint64_t bits
     cdef double real
     if field.element == STRUCT:
-        return write_struct(field.layout, value, out)
+        return write_struct(field.form, value, out)
     elif field.element == STRING:
         return write_string(field, value, out)
     elif field.element == BYTES:
@@ -97,14 +99,11 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
 
 cdef bint write_packed(const Operation* field, int64_t number, Output* out) noexcept:
     """An integer as varint (KIP-625)."""
-    cdef uint64_t bits
     if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
         return False
     if field.element == PACKED:
-        bits = <uint64_t>number << 1 ^ (~<uint64_t>0 if number < 0 else 0)
-    else:
-        bits = <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits))
-    return put_varint(out, bits)
+        return put_zigzag(out, number)
+    return put_varint(out, <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits)))
 
 
 cdef inline bint as_number(PyObject* value, int64_t* number) noexcept:
@@ -185,9 +184,9 @@ cdef bint write_null(const Operation* field, int width, Output* out) noexcept:
     return True
 
 
-cdef bint write_tag_section(const Layout* layout, PyObject* item, Output* out) noexcept:
+cdef bint write_tag_section(const Form* form, PyObject* item, Output* out) noexcept:
     """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
-    cdef PyObject* unknown = slot_of(item, layout.unknown_slot)[0]
+    cdef PyObject* unknown = slot_of(item, form.unknown_slot)[0]
     cdef Unknown* others = NULL
     cdef Py_ssize_t other_count = 0
     cdef bint done
@@ -198,14 +197,14 @@ cdef bint write_tag_section(const Layout* layout, PyObject* item, Output* out) n
             return False
         other_count = PyDict_Size(unknown)
     if other_count == 0:
-        if layout.tagged_count == 0:
+        if form.tagged_count == 0:
             return put_varint(out, 0)
-        return write_tagged_fields(layout, item, NULL, 0, out)
+        return write_tagged_fields(form, item, NULL, 0, out)
     others = <Unknown*>PyMem_Malloc(other_count * sizeof(Unknown))
     done = (
         others != NULL
-        and gather_unknown(layout, unknown, others)
-        and write_tagged_fields(layout, item, others, other_count, out)
+        and gather_unknown(form, unknown, others)
+        and write_tagged_fields(form, item, others, other_count, out)
     )
     PyMem_Free(others)
     return done
@@ -216,14 +215,14 @@ cdef struct Unknown:
     PyObject* value
 
 
-cdef bint gather_unknown(const Layout* layout, PyObject* fields, Unknown* gathered) noexcept:
+cdef bint gather_unknown(const Form* form, PyObject* fields, Unknown* gathered) noexcept:
     """The unknown tagged fields of a dict in the order of their tags."""
     cdef Py_ssize_t at = 0, count = 0
     cdef PyObject* key
     cdef PyObject* value
     cdef int64_t tag
     while PyDict_Next(fields, &at, &key, &value):
-        if not as_number(key, &tag) or not 0 <= tag <= MAX_TAG or is_declared(layout, tag):
+        if not as_number(key, &tag) or not 0 <= tag <= MAX_TAG or is_declared(form, tag):
             return False
         if not PyBytes_CheckExact(value):
             return False
@@ -239,7 +238,7 @@ cdef int by_tag(const void* one, const void* other) noexcept nogil:
 
 
 cdef bint write_tagged_fields(
-    const Layout* layout, PyObject* item, const Unknown* others, Py_ssize_t other_count, Output* out
+    const Form* form, PyObject* item, const Unknown* others, Py_ssize_t other_count, Output* out
 ) noexcept:
     cdef Py_ssize_t count_at = out.at - out.start
     cdef Py_ssize_t i = 0, j = 0, before
@@ -247,11 +246,11 @@ cdef bint write_tagged_fields(
     cdef PyObject* value
     if put(out, 1) == NULL:
         return False
-    while i < layout.tagged_count or j < other_count:
-        if j == other_count or (i < layout.tagged_count and layout.tagged[i].tag < others[j].tag):
+    while i < form.tagged_count or j < other_count:
+        if j == other_count or (i < form.tagged_count and form.tagged[i].tag < others[j].tag):
             before = out.at - out.start
-            value = slot_of(item, layout.tagged[i].slot)[0]
-            if value == NULL or not write_tagged_field(&layout.tagged[i], value, out):
+            value = slot_of(item, form.tagged[i].slot)[0]
+            if value == NULL or not write_tagged_field(&form.tagged[i], value, out):
                 return False
             count += out.at - out.start > before
             i += 1

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from kipwire.records import Record
 from kipwire.structs import Message
 
 M = TypeVar("M", bound=Message)
@@ -23,7 +24,12 @@ Given = tuple[int, int, list[Any], list["Given"]]
 # Columns in the order of the spec: each its name, and the columns in it or None.
 Names = tuple[tuple[str, "Names | None"], ...]
 
+def serves_columns(cls: type[Message]) -> bool: ...
 def read_columns(
     cls: type[Message], wanted: Names, buffers: tuple[Any, Any, Any], large: bool, first: int, count: int, strict: bool
 ) -> tuple[int, Parts | None]: ...
 def write_columns(cls: type[Message], wanted: Names, parts: Given) -> tuple[int, bytearray | None, bytes | None]: ...
+
+def read_records(data: bytes, base_offset: int, base_timestamp: int) -> list[Record] | None: ...
+def write_records(records: list[Record], base_offset: int, base_timestamp: int) -> bytes | None: ...
+def are_in_order(records: list[Record]) -> bool: ...

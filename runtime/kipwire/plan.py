@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.fields import Default, Field
+    from kipwire.layout_plan import PlannedPart
     from kipwire.structs import Struct
 
 WIDTHS = {
@@ -53,7 +54,7 @@ class Operation:
 class Plan:
     """One struct on the wire."""
 
-    __slots__ = ("cls", "declared_tags", "depth", "fields", "flexible", "minimum_size", "tagged")
+    __slots__ = ("cls", "declared_tags", "depth", "fields", "flexible", "minimum_size", "parts", "tagged")
 
     def __init__(self, cls: type[Struct], operations: list[Operation]) -> None:
         self.cls = cls
@@ -65,8 +66,10 @@ class Plan:
         """The fields of the tag section in the order of their tags."""
         self.declared_tags = sorted(cls.DECLARED_TAGS)
         """The tags that any version has fields for: none of them can be that of an unknown field."""
+        self.parts: list[PlannedPart] | None = None
+        """Of a layout: what stands in each place, in the order of the bytes. None where `fields` say it all."""
         self.minimum_size = minimum_size(cls)
-        """The fewest bytes that the struct takes."""
+        """The fewest bytes that the struct takes; of a layout 1, which is not more."""
         self.depth: int = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
         """How many structs stand within each other, this one counted."""
 
@@ -79,7 +82,7 @@ def plan_of(cls: type[Struct]) -> Plan:
     """The plan of a generated class and of all structs in it; a struct that stands at many places has one plan.
 
     Raises:
-        NoPlanError: a struct has a layout of its own, or contains itself.
+        NoPlanError: a struct contains itself.
     """
     return _plan(cls, {})
 
@@ -90,11 +93,13 @@ def _plan(cls: type[Struct], plans: dict[type[Struct], Plan | None]) -> Plan:
         if known is None:
             raise NoPlanError(f"{cls.__qualname__} contains itself")
         return known
-    if getattr(cls, "LAYOUT", None) is not None:
-        raise NoPlanError(f"{cls.__qualname__} has a layout of its own")
     plans[cls] = None  # until it is known: who meets it before is inside it
     operations = [Operation(field, _plan(field.struct, plans) if field.struct else None) for field in cls.FIELDS]
     plan = plans[cls] = Plan(cls, operations)
+    if cls.LAYOUT is not None:
+        from kipwire.layout_plan import planned_parts  # here, since most programs have no layouts
+
+        plan.parts = planned_parts(cls, {operation.name: operation for operation in operations})
     return plan
 
 
@@ -107,8 +112,8 @@ def _kind(field: Field) -> str:
 
 
 def minimum_size(cls: type[Struct]) -> int:
-    """The fewest bytes that the struct takes."""
-    if cls.FLEXIBLE:
+    """The fewest bytes that the struct takes; of a layout, whose structs take at least one, just that."""
+    if cls.FLEXIBLE or cls.LAYOUT is not None:
         return 1
     return sum(_minimum(field) for field in cls.FIELDS)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Names = tuple[tuple[str, "Names | None"], ...]
     """The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""
 
-serves = _kernel.serves
+serves = _kernel.serves_columns
 
 
 class UnusualError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from kipwire import native
 from kipwire.errors import EncodeError
 from kipwire.records.model import Record
 
@@ -33,6 +34,8 @@ def ordered_records(records: Iterable[Record], magic: int) -> list[Record]:
         EncodeError: they are not, or one is no record or has no numbers where they belong.
     """
     records = list(records)
+    if native.kernel is not None and native.kernel.are_in_order(records):
+        return records
     for index, record in enumerate(records):
         if not isinstance(record, Record):
             raise EncodeError("RecordBatch", magic, f"records[{index}]", f"must be a Record, not {_type(record)}")

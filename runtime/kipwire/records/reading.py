@@ -19,8 +19,10 @@ MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
 since its `max.request.size` of 1 MiB holds before compression."""
 
 _SIZE_END = 12
-_TO_MAGIC = Packer(">qiib")
+_TO_MAGIC = Packer(">qiib").unpack
 """What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
+_HEAD = 17
+"""Bytes of that."""
 _SMALLEST = (14, 14 + 8, 49)
 """By magic: bytes behind the size that a batch has at least."""
 
@@ -46,12 +48,20 @@ def read_batches(
         DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
         ImportError: there are batches of magic 2, and google-crc32c is not installed.
     """
-    view = data if type(data) is bytes else memoryview(data).cast("B")
+    if type(data) is bytes:
+        whole, end = data, len(data)
 
-    def take(start: int, size: int) -> bytes:
-        return bytes(view[start : start + size])
+        def take(start: int, size: int) -> bytes:
+            return whole[start : start + size]
 
-    return batches_in(take, 0, len(view), check_crcs=check_crcs, max_decompressed_size=max_decompressed_size, file=None)
+    else:
+        view = memoryview(data).cast("B")
+        end = len(view)
+
+        def take(start: int, size: int) -> bytes:
+            return bytes(view[start : start + size])
+
+    return batches_in(take, 0, end, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size, file=None)
 
 
 def batches_in(
@@ -67,11 +77,12 @@ def batches_in(
     number = 0
     while end - start >= _SIZE_END:
         place = Place(number, start, file)
-        head = take(start, _TO_MAGIC.size)
-        _, size, _, magic = _TO_MAGIC.unpack(head.ljust(_TO_MAGIC.size, b"\0"))
+        head = take(start, _HEAD)
+        is_whole = len(head) == _HEAD
+        _, size, _, magic = _TO_MAGIC(head if is_whole else head.ljust(_HEAD, b"\0"))
         if size < _SMALLEST[0]:
             raise place.error(2, "batch_length", 8, f"{size} bytes are no batch; the smallest has {_SMALLEST[0]}")
-        if len(head) < _TO_MAGIC.size:
+        if not is_whole:
             return
         if not 0 <= magic <= 2:
             raise place.error(magic, "magic", 16, f"there is no message format {magic}; there are 0, 1 and 2")

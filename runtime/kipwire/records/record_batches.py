@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from struct import Struct as Packer
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
-from kafka_records.records.v2 import Record as RecordLayout
-from kafka_records.records.v2 import RecordHeader
-from kafka_records.records.v2 import Records as RecordsLayout
 from kipwire.compression import COMPRESSIONS, CompressedDataError, compress, decompress
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
-from kipwire.records.model import Record, RecordBatch
+from kipwire.records.model import RecordBatch
 from kipwire.records.places import decode
+from kipwire.records.sections import read_section, write_section
 from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kipwire.compression import Compression
-    from kipwire.records.model import TimestampType
+    from kipwire.records.model import Record, TimestampType
     from kipwire.records.places import Place
 
+_timestamp: Callable[[Record], int] = attrgetter("timestamp")
 _crc_and_attributes = Packer(">Ih")
 _CRC = 17
 _ATTRIBUTES = 21
@@ -82,26 +82,15 @@ def _records(header: BatchLayout, place: Place, max_decompressed_size: int) -> l
     except CompressedDataError as error:
         raise place.error(2, "records", _RECORDS, str(error)) from error
     try:
-        layouts = RecordsLayout.decode(section).records
+        records = read_section(section, header.base_offset, header.base_timestamp)
     except DecodeError as error:
         if compression == "none":
             raise place.error(2, error.path, _RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
         raise place.error(2, error.path, _RECORDS, reason) from None
-    if len(layouts) != header.records_count:
-        reason = f"the batch tells of {header.records_count} records, and has {len(layouts)}"
+    if len(records) != header.records_count:
+        reason = f"the batch tells of {header.records_count} records, and has {len(records)}"
         raise place.error(2, "records_count", _RECORDS_COUNT, reason)
-
-    base_offset, base_timestamp = header.base_offset, header.base_timestamp
-    records = []
-    for layout in layouts:
-        record = new(Record)
-        record.offset = base_offset + layout.offset_delta
-        record.timestamp = base_timestamp + layout.timestamp_delta
-        record.key = layout.key
-        record.value = layout.value
-        record.headers = [(one.key, one.value) for one in layout.headers] if layout.headers else []
-        records.append(record)
     if header.timestamp_type:
         for record in records:
             record.timestamp = header.max_timestamp
@@ -160,7 +149,7 @@ def write_batch(
     if delete_horizon is not None:
         base_timestamp = delete_horizon
     if max_timestamp is None:
-        max_timestamp = max((record.timestamp for record in records), default=-1)
+        max_timestamp = max(map(_timestamp, records), default=-1)
     end = last.offset - base_offset if last else 0
     if last_offset_delta is None:
         last_offset_delta = end
@@ -170,36 +159,22 @@ def write_batch(
         )
     if first and first.offset < base_offset:
         raise EncodeError("RecordBatch", 2, "base_offset", f"{base_offset} is behind the first record: {first.offset}")
-    section = RecordsLayout(records=_layouts(records, base_offset, base_timestamp)).encode()
-    return BatchLayout(
-        base_offset=base_offset,
-        partition_leader_epoch=partition_leader_epoch,
-        compression_type=COMPRESSIONS.index(compression),
-        timestamp_type=timestamp_type == "LogAppendTime",
-        is_transactional=is_transactional,
-        is_control=is_control,
-        has_delete_horizon=delete_horizon is not None,
-        last_offset_delta=last_offset_delta,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        records_count=len(records),
-        records=compress(compression, section),
-    ).encode()
-
-
-def _layouts(records: list[Record], base_offset: int, base_timestamp: int) -> list[RecordLayout]:
-    """The records in their generated class; its slots are set here, since that takes half the time of a call."""
-    layouts = []
-    for record in records:
-        layout = new(RecordLayout)
-        layout.attributes = 0
-        layout.timestamp_delta = record.timestamp - base_timestamp
-        layout.offset_delta = record.offset - base_offset
-        layout.key = record.key
-        layout.value = record.value
-        layout.headers = [RecordHeader(key=key, value=value) for key, value in record.headers] if record.headers else []
-        layouts.append(layout)
-    return layouts
+    section = write_section(records, base_offset, base_timestamp)
+    layout = new(BatchLayout)  # setting its slots takes half the time of a call
+    layout.base_offset = base_offset
+    layout.partition_leader_epoch = partition_leader_epoch
+    layout.compression_type = COMPRESSIONS.index(compression)
+    layout.timestamp_type = timestamp_type == "LogAppendTime"
+    layout.is_transactional = is_transactional
+    layout.is_control = is_control
+    layout.has_delete_horizon = delete_horizon is not None
+    layout.unused_bits = 0
+    layout.last_offset_delta = last_offset_delta
+    layout.base_timestamp = base_timestamp
+    layout.max_timestamp = max_timestamp
+    layout.producer_id = producer_id
+    layout.producer_epoch = producer_epoch
+    layout.base_sequence = base_sequence
+    layout.records_count = len(records)
+    layout.records = compress(compression, section)
+    return layout.encode()

@@ -54,7 +54,7 @@ cdef struct Operation:
     bint nullable
     bint compact
     Py_ssize_t slot
-    Layout* layout
+    Form* form
     # -1 for a positional field; what follows is used of tagged ones alone.
     int64_t tag
     bint lazy
@@ -62,7 +62,7 @@ cdef struct Operation:
     # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes.
     PyObject* default_bytes
 
-cdef struct Layout:
+cdef struct Form:
     PyTypeObject* type
     Operation* fields
     Py_ssize_t field_count
@@ -72,28 +72,34 @@ cdef struct Layout:
     Py_ssize_t declared_count
     bint flexible
     Py_ssize_t unknown_slot
+    # Of a layout, and then instead of the fields; else NULL.
+    Part* parts
+    Py_ssize_t part_count
+    Py_ssize_t mark_count
+    Part* size_part
 
 class NotServed(Exception):
     """A class that the kernel leaves to its generated code."""
 
 
-@cython.no_gc_clear  # layouts point to what is kept
+@cython.no_gc_clear  # forms point to what is kept
 cdef class Codec:
-    """What the kernel has made of one class, in which it is kept. Without a layout the class is not served."""
+    """What the kernel has made of one class, in which it is kept. Without a form the class is not served."""
 
     cdef object cls
-    cdef Layout* layout
+    cdef Form* form
     cdef tuple kept
 
     def __cinit__(self, cls):
         self.cls = cls
 
     def __dealloc__(self):
-        if self.layout != NULL:
-            PyMem_Free(self.layout.fields)
-            PyMem_Free(self.layout.tagged)
-            PyMem_Free(self.layout.declared)
-            PyMem_Free(self.layout)
+        if self.form != NULL:
+            PyMem_Free(self.form.fields)
+            PyMem_Free(self.form.tagged)
+            PyMem_Free(self.form.declared)
+            free_parts(self.form)
+            PyMem_Free(self.form)
 
 
 cdef Codec codec_of(cls):
@@ -119,31 +125,33 @@ cdef Codec made_codec(plan, dict codecs):
         raise NotServed
     expect_plain(plan.cls)
     codec = Codec(plan.cls)
-    codec.layout = layout = <Layout*>allocated(1, sizeof(Layout))
-    layout.type = <PyTypeObject*><PyObject*>plan.cls
-    layout.fields = <Operation*>allocated(len(plan.fields), sizeof(Operation))
-    layout.tagged = <Operation*>allocated(len(plan.tagged), sizeof(Operation))
-    layout.declared = <int64_t*>allocated(len(plan.declared_tags), sizeof(int64_t))
-    layout.flexible = plan.flexible
+    codec.form = form = <Form*>allocated(1, sizeof(Form))
+    form.type = <PyTypeObject*><PyObject*>plan.cls
+    form.fields = <Operation*>allocated(len(plan.fields), sizeof(Operation))
+    form.tagged = <Operation*>allocated(len(plan.tagged), sizeof(Operation))
+    form.declared = <int64_t*>allocated(len(plan.declared_tags), sizeof(int64_t))
+    form.flexible = plan.flexible
     if plan.flexible:
-        layout.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
+        form.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
     kept = []
-    for operation in plan.fields:
-        fill(&layout.fields[layout.field_count], operation, plan.cls, codecs, kept)
-        layout.field_count += 1
+    if plan.parts is not None:
+        fill_parts(form, plan, codecs, kept)
+    for operation in plan.fields if plan.parts is None else ():
+        fill(&form.fields[form.field_count], operation, plan.cls, codecs, kept)
+        form.field_count += 1
     for operation in plan.tagged:
-        fill(&layout.tagged[layout.tagged_count], operation, plan.cls, codecs, kept)
-        layout.tagged_count += 1
+        fill(&form.tagged[form.tagged_count], operation, plan.cls, codecs, kept)
+        form.tagged_count += 1
     for tag in plan.declared_tags:
-        layout.declared[layout.declared_count] = tag
-        layout.declared_count += 1
+        form.declared[form.declared_count] = tag
+        form.declared_count += 1
     codec.kept = tuple(kept)
     codecs[plan.cls] = codec
     return codec
 
 
 cdef int fill(Operation* field, operation, cls, dict codecs, list kept) except -1:
-    """Set one operation of a layout. Whatever it points to goes into `kept`."""
+    """Set one operation of a form. Whatever it points to goes into `kept`."""
     attribute = find(cls, operation.name)
     if operation.kind not in KINDS:
         raise NotServed
@@ -161,7 +169,7 @@ cdef int fill(Operation* field, operation, cls, dict codecs, list kept) except -
     if operation.plan is not None:
         codec = made_codec(operation.plan, codecs)
         kept.append(codec)
-        field.layout = codec.layout
+        field.form = codec.form
         field.least = operation.plan.minimum_size
         if field.lazy and not has_floats(operation.plan):
             default_bytes = bytes_of(codec, operation.plan.cls())
@@ -220,7 +228,7 @@ cdef int expect_plain(cls) except -1:
 
 # What a generated class reads and writes with.
 GENERATED = frozenset("""
-    FIELDS FLEXIBLE TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
+    FIELDS FLEXIBLE LAYOUT TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
     """.split())
 
 

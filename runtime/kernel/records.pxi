@@ -1,0 +1,238 @@
+# The records of a batch of magic 2, from and to instances of `kipwire.records.Record` without those of kafka_records
+# between: an instance less for each record, and offsets and timestamps that are absolute at once.
+
+cdef struct RecordSlots:
+    PyTypeObject* type
+    Py_ssize_t offset
+    Py_ssize_t timestamp
+    Py_ssize_t key
+    Py_ssize_t value
+    Py_ssize_t headers
+
+cdef RecordSlots record_slots
+
+
+cdef int learn_record() except -1:
+    if record_slots.type != NULL:
+        return 0
+    from kipwire.records.model import Record
+
+    record_slots.offset = offset(Record, "offset")
+    record_slots.timestamp = offset(Record, "timestamp")
+    record_slots.key = offset(Record, "key")
+    record_slots.value = offset(Record, "value")
+    record_slots.headers = offset(Record, "headers")
+    keep(<PyObject*>Record)
+    record_slots.type = <PyTypeObject*><PyObject*>Record
+    return 0
+
+
+def read_records(bytes data, base_offset, base_timestamp):
+    """The records that the bytes are, offsets and timestamps counted from these; None where it gives up."""
+    cdef Cursor cursor
+    cdef int64_t first_offset, first_timestamp
+    learn_record()
+    if not as_number(<PyObject*>base_offset, &first_offset) or not as_number(<PyObject*>base_timestamp, &first_timestamp):
+        return None
+    cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+    cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
+    records = []
+    while left(&cursor):
+        record = read_record(first_offset, first_timestamp, &cursor)
+        if record == NULL:
+            PyErr_Clear()
+            return None
+        records.append(owned(record))
+    return records
+
+
+cdef PyObject* read_record(int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
+    cdef PyObject* item = new(<PyTypeObject*>record_slots.type)
+    if item != NULL and not read_record_into(item, base_offset, base_timestamp, cursor):
+        drop(item)
+        return NULL
+    return item
+
+
+cdef bint read_record_into(PyObject* item, int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
+    cdef const uint8_t* outer_end = cursor.end
+    cdef const uint8_t* attributes
+    cdef int64_t length, number
+    if not take_prefix(PREFIX_VARINT, cursor, &length) or not 0 <= length <= left(cursor):
+        return False
+    cursor.end = cursor.at + length
+    if not take(cursor, 1, &attributes):
+        return False
+    if not take_zigzag(cursor, 64, &number) or not take_sum(item, record_slots.timestamp, base_timestamp, number):
+        return False
+    if not take_zigzag(cursor, 32, &number) or not take_sum(item, record_slots.offset, base_offset, number):
+        return False
+    if not take_blob(cursor, slot_of(item, record_slots.key)):
+        return False
+    if not take_blob(cursor, slot_of(item, record_slots.value)):
+        return False
+    if not take_headers(cursor, slot_of(item, record_slots.headers)) or cursor.at != cursor.end:
+        return False
+    cursor.end = outer_end
+    return True
+
+
+cdef inline bint take_sum(PyObject* item, Py_ssize_t slot, int64_t base, int64_t delta) noexcept:
+    """Set an attribute to a sum. Whether it has no more than 64 bits."""
+    cdef int64_t total = <int64_t>(<uint64_t>base + <uint64_t>delta)
+    if (base ^ total) & (delta ^ total) < 0:
+        return False
+    slot_of(item, slot)[0] = new_int(total)
+    return slot_of(item, slot)[0] != NULL
+
+
+cdef inline bint take_blob(Cursor* cursor, PyObject** blob) noexcept:
+    """Bytes or null behind their size."""
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_prefix(PREFIX_VARINT, cursor, &size):
+        return False
+    if size < 0:
+        blob[0] = new_reference(None_)
+        return True
+    if not take(cursor, size, &p):
+        return False
+    blob[0] = PyBytes_FromStringAndSize(<const char*>p, size)
+    return blob[0] != NULL
+
+
+cdef bint take_headers(Cursor* cursor, PyObject** headers) noexcept:
+    """Headers as a list of pairs."""
+    cdef int64_t count, size
+    cdef const uint8_t* p
+    cdef PyObject* pair
+    cdef PyObject* key
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t i
+    if not take_prefix(PREFIX_VARINT, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
+        return False
+    headers[0] = PyList_New(count)
+    if headers[0] == NULL:
+        return False
+    for i in range(count):
+        if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
+            return False
+        pair = PyTuple_New(2)
+        if pair == NULL:
+            return False
+        PyList_SET_ITEM(headers[0], i, pair)
+        key = PyUnicode_DecodeUTF8(<const char*>p, size, NULL)
+        if key == NULL:
+            return False
+        PyTuple_SET_ITEM(pair, 0, key)
+        if not take_blob(cursor, &value):
+            return False
+        PyTuple_SET_ITEM(pair, 1, value)
+    return True
+
+
+def write_records(list records, base_offset, base_timestamp):
+    """The bytes of records, their deltas counted from these; None where it gives up."""
+    cdef Output out
+    cdef uint8_t stack[STACK]
+    cdef int64_t first_offset, first_timestamp
+    cdef Py_ssize_t i
+    learn_record()
+    if not as_number(<PyObject*>base_offset, &first_offset) or not as_number(<PyObject*>base_timestamp, &first_timestamp):
+        return None
+    open_output(&out, stack, STACK, False)
+    for i in range(len(records)):
+        if not write_record(PyList_GET_ITEM(<PyObject*>records, i), first_offset, first_timestamp, &out):
+            abandon_output(&out)
+            PyErr_Clear()
+            return None
+    return owned(close_output(&out))
+
+
+cdef bint write_record(PyObject* item, int64_t base_offset, int64_t base_timestamp, Output* out) noexcept:
+    cdef Py_ssize_t at = out.at - out.start
+    cdef int64_t offset_delta, timestamp_delta, size
+    cdef uint8_t* p = put(out, 2)  # the size, and attributes without meaning as yet
+    if p == NULL or type_of(item) != record_slots.type:
+        return False
+    p[1] = 0
+    if not delta_of(item, record_slots.timestamp, base_timestamp, &timestamp_delta):
+        return False
+    if not delta_of(item, record_slots.offset, base_offset, &offset_delta) or offset_delta != <int32_t>offset_delta:
+        return False
+    if not put_zigzag(out, timestamp_delta) or not put_zigzag(out, offset_delta):
+        return False
+    if not put_blob(out, slot_of(item, record_slots.key)[0]):
+        return False
+    if not put_blob(out, slot_of(item, record_slots.value)[0]):
+        return False
+    if not put_headers(out, slot_of(item, record_slots.headers)[0]):
+        return False
+    size = out.at - out.start - at - 1
+    return is_told_by(PREFIX_VARINT, size) and insert_varint(out, at, <uint64_t>size << 1)
+
+
+cdef inline bint delta_of(PyObject* item, Py_ssize_t slot, int64_t base, int64_t* delta) noexcept:
+    """How far an attribute is from its base. Whether that has no more than 64 bits."""
+    cdef PyObject* value = slot_of(item, slot)[0]
+    cdef int64_t number
+    if value == NULL or not as_number(value, &number):
+        return False
+    delta[0] = <int64_t>(<uint64_t>number - <uint64_t>base)
+    return (number ^ base) & (number ^ delta[0]) >= 0
+
+
+cdef inline bint put_blob(Output* out, PyObject* value) noexcept:
+    """Bytes or null behind their size."""
+    cdef Py_ssize_t size
+    if value == None_:
+        return put_zigzag(out, -1)
+    if value == NULL or not PyBytes_CheckExact(value):
+        return False
+    size = PyBytes_GET_SIZE(value)
+    return put_prefix(PREFIX_VARINT, size, out) and put_bytes(out, PyBytes_AS_STRING(value), size)
+
+
+cdef bint put_headers(Output* out, PyObject* headers) noexcept:
+    cdef PyObject* pair
+    cdef PyObject* key
+    cdef const char* text
+    cdef Py_ssize_t i, size = 0
+    if headers == NULL or not PyList_CheckExact(headers):
+        return False
+    if not put_prefix(PREFIX_VARINT, PyList_GET_SIZE(headers), out):
+        return False
+    for i in range(PyList_GET_SIZE(headers)):
+        pair = PyList_GET_ITEM(headers, i)
+        if not PyTuple_CheckExact(pair) or PyTuple_GET_SIZE(pair) != 2:
+            return False
+        key = PyTuple_GET_ITEM(pair, 0)
+        if not PyUnicode_CheckExact(key):
+            return False
+        text = PyUnicode_AsUTF8AndSize(key, &size)
+        if text == NULL or not put_prefix(PREFIX_VARINT, size, out) or not put_bytes(out, text, size):
+            return False
+        if not put_blob(out, PyTuple_GET_ITEM(pair, 1)):
+            return False
+    return True
+
+
+def are_in_order(list records):
+    """Whether they are records of the very class, with ints for numbers and offsets that strictly ascend."""
+    cdef PyObject* item
+    cdef PyObject* number
+    cdef int64_t offset, timestamp, before = 0
+    cdef Py_ssize_t i
+    learn_record()
+    for i in range(len(records)):
+        item = PyList_GET_ITEM(<PyObject*>records, i)
+        if type_of(item) != record_slots.type:
+            return False
+        number = slot_of(item, record_slots.timestamp)[0]
+        if number == NULL or not as_number(number, &timestamp):
+            return False
+        number = slot_of(item, record_slots.offset)[0]
+        if number == NULL or not as_number(number, &offset) or (i and offset <= before):
+            return False
+        before = offset
+    return True
