@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime tests benchmarks examples
+CODE := generator runtime pipeline tests benchmarks examples
 
 .DEFAULT_GOAL := help
 .PHONY: help setup generate check-generated test lint types bench bench-records bench-encodings bench-space demo wheel clean
