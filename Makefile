@@ -3,18 +3,28 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime pipeline tests benchmarks examples
+CODE := generator runtime pipeline tests benchmarks examples scripts hatch_build.py
+KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
+FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup generate check-generated test lint types bench bench-records bench-encodings bench-space demo wheel clean
+.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.ready  ## Make .venv with everything that development needs
+setup: $(VENV)/.ready $(VENV)/.native  ## Make .venv with everything that development needs
 
 $(VENV)/.ready: pyproject.toml scripts/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
+	@touch $@
+
+native: setup  ## Build the compiled kernel; "make setup" has done so if it could, else this tells why not
+	@$(BIN)/python scripts/build_native.py
+
+$(VENV)/.native: $(VENV)/.ready $(KERNEL)
+	@$(BIN)/python scripts/build_native.py >/dev/null 2>$(VENV)/native.log \
+		|| echo "Going without the compiled kernel: $$(tail -n 1 $(VENV)/native.log)"
 	@touch $@
 
 generate: setup  ## Generate the classes from the specs; only what changed
@@ -24,8 +34,17 @@ check-generated: setup  ## Fail if the generated classes are not what the specs 
 	$(BIN)/kipgen check
 	$(BIN)/kipgen generate --check
 
-test: setup  ## Run the tests, on all cores
+test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
 	$(BIN)/pytest
+
+test-pure: setup  ## Run the tests without the compiled kernel
+	KIPWIRE_NATIVE=0 $(BIN)/pytest
+
+fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
+	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz
+	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)

@@ -1,5 +1,6 @@
 """What generated classes and their users share at run time. Needs nothing outside the standard library."""
 
+from kipwire import native
 from kipwire.errors import (
     ConversionError,
     DecodeError,
@@ -27,6 +28,7 @@ __all__ = [
     "UnknownTaggedFields",
     "UnsupportedVersionError",
     "convert",
+    "native",
 ]
 
 TYPE_CHECKING = False

@@ -1,0 +1,156 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+"""The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
+
+`kipwire.native` puts its four functions in the place of the methods of `Message`. Where it fails it does not ask why:
+the Python method then does all of it again, and either raises the error with its place or knows what to do with an
+unusual value. So the kernel decides nothing but the good path, where its values and bytes are those of the generated
+code.
+
+It is the only part of kipwire that is not memory-safe by itself: bytes are read through cursor.pxd and written through
+output.pxd alone, and `make fuzz-native` runs it under AddressSanitizer.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc, qsort, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+from capi cimport *
+from cursor cimport *
+from output cimport *
+from utf8 cimport is_utf8
+
+from struct import calcsize as packed_size
+from struct import pack as packed
+
+from kipwire import wire
+from kipwire.structs import DEFAULT, LazyStruct
+
+cdef object lazy_default = DEFAULT
+cdef PyObject* LAZY = <PyObject*>lazy_default
+cdef int64_t MAX_STRING = wire.MAX_STRING
+cdef int64_t MAX_LENGTH = wire.MAX_LENGTH
+cdef int64_t MAX_EMPTY_ELEMENTS = wire.MAX_EMPTY_ELEMENTS
+cdef int64_t MAX_TAG = wire.MAX_TAG
+
+# Numbers that most fields have, made once.
+cdef enum:
+    SMALL = 256
+cdef tuple small_ints = tuple(range(-SMALL, SMALL))
+cdef PyObject* SMALL_INTS[2 * SMALL]
+for _i in range(2 * SMALL):
+    SMALL_INTS[_i] = <PyObject*>small_ints[_i]
+
+# Output that is no longer than this takes no memory but that of the result.
+cdef enum:
+    STACK = 4096
+
+include "layout.pxi"
+include "reading.pxi"
+include "writing.pxi"
+include "columns.pxi"
+include "column_reading.pxi"
+include "column_writing.pxi"
+
+# The methods that do what the kernel does not.
+cdef object python_decode, python_read, python_encode, python_encoded_size
+
+
+def fall_back_on(decode, read, encode, encoded_size):
+    """Set the functions that are called where the kernel fails, with the same arguments."""
+    global python_decode, python_read, python_encode, python_encoded_size
+    python_decode, python_read = decode, read
+    python_encode, python_encoded_size = encode, encoded_size
+
+
+def decode(cls, data):
+    cdef Codec codec = codec_of(cls)
+    cdef Cursor cursor
+    cdef PyObject* message
+    if codec.layout != NULL:
+        if type(data) is not bytes:
+            data = bytes(data)
+        cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+        cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
+        message = read_struct(codec.layout, &cursor)
+        if message != NULL:
+            if cursor.at == cursor.end:
+                return owned(message)
+            drop(message)
+        PyErr_Clear()
+    return python_decode(cls, data)
+
+
+def read(cls, data, offset=0):
+    cdef Codec codec = codec_of(cls)
+    cdef Cursor cursor
+    cdef PyObject* message
+    cdef const uint8_t* start
+    cdef int64_t at
+    if codec.layout != NULL and as_number(<PyObject*>offset, &at):
+        if type(data) is not bytes:
+            data = bytes(data)
+        if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
+            start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+            cursor.at = start + at
+            cursor.end = start + PyBytes_GET_SIZE(<PyObject*>data)
+            message = read_struct(codec.layout, &cursor)
+            if message != NULL:
+                return owned(message), cursor.at - start
+            PyErr_Clear()
+    return python_read(cls, data, offset)
+
+
+def encode(self):
+    cdef Codec codec = codec_of(type(self))
+    cdef Output out
+    cdef uint8_t stack[STACK]
+    if codec.layout != NULL:
+        open_output(&out, stack, STACK, False)
+        if write_struct(codec.layout, <PyObject*>self, &out):
+            return owned(close_output(&out))
+        abandon_output(&out)
+        PyErr_Clear()
+    return python_encode(self)
+
+
+def encoded_size(self):
+    cdef Codec codec = codec_of(type(self))
+    cdef Output out
+    cdef uint8_t stack[STACK]
+    cdef bint done
+    if codec.layout != NULL:
+        open_output(&out, stack, STACK, True)
+        done = write_struct(codec.layout, <PyObject*>self, &out)
+        abandon_output(&out)
+        if done:
+            return written(&out)
+        PyErr_Clear()
+    return python_encoded_size(self)
+
+
+def serves(cls):
+    """Whether the kernel does the work for this class of messages."""
+    return codec_of(cls).layout != NULL
+
+
+cdef inline owned(PyObject* reference):
+    """A new reference as an object; NULL as the error that is set."""
+    if reference == NULL:
+        raise MemoryError
+    item = <object>reference
+    drop(reference)
+    return item
+
+
+cdef bytes bytes_of(Codec codec, item):
+    """The bytes of a struct, which must be one that can be written."""
+    cdef Output out
+    cdef uint8_t stack[STACK]
+    open_output(&out, stack, STACK, False)
+    if write_struct(codec.layout, <PyObject*>item, &out):
+        return <bytes>owned(close_output(&out))
+    abandon_output(&out)
+    PyErr_Clear()
+    raise NotServed

@@ -1,0 +1,340 @@
+# From bytes to columns, by the rules of reading.pxi. Every function tells whether its bytes are strictly valid and what
+# they say has been put into the columns; of a message that is not, `forget_rows` removes what is there already.
+
+cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef Py_ssize_t i, j
+    cdef const Step* step
+    cdef const uint8_t* p
+    for i in range(fields.step_count):
+        step = &fields.steps[i]
+        if step.column != NULL:
+            if not fill_value(step.column, row, cursor):
+                return False
+            continue
+        p = take(cursor, step.width)
+        if p == NULL:
+            return False
+        for j in range(step.part_count):
+            if not store(step.parts[j].column, row, p + step.parts[j].at):
+                return False
+    return not fields.layout.flexible or fill_tag_section(fields, row, cursor)
+
+
+cdef inline bint fill_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    """A value of a field: the field's own, or one element of its array."""
+    cdef const uint8_t* p
+    cdef uint64_t bits
+    if column.kind == STRING:
+        return fill_string(column, row, cursor)
+    elif column.kind == ARRAY:
+        return fill_array(column, row, cursor)
+    elif column.kind == STRUCT:
+        if column.wanted:
+            set_valid(column, row)
+        return fill_struct(column.fields, row, cursor)
+    elif column.kind == NULLABLE_STRUCT:
+        return fill_nullable_struct(column, row, cursor)
+    elif column.kind == BYTES:
+        return fill_bytes(column, row, cursor)
+    elif column.kind == PACKED:
+        if not take_varint(cursor, column.field.bits, &bits):
+            return False
+        store_number(column, row, <int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+        return True
+    elif column.kind == UPACKED:
+        if not take_varint(cursor, column.field.bits, &bits):
+            return False
+        if column.field.bits < 64 and bits >> (column.field.bits - 1):
+            bits |= ~<uint64_t>0 << column.field.bits
+        store_number(column, row, <int64_t>bits)
+        return True
+    p = take(cursor, column.wire_width)
+    return p != NULL and store(column, row, p)
+
+
+cdef inline bint store(const Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
+    """A value of fixed width."""
+    if column.store == STORE_32:
+        (<uint32_t*>column.values)[row] = big_endian_32(p)
+    elif column.store == STORE_16:
+        (<uint16_t*>column.values)[row] = big_endian_16(p)
+    elif column.store == STORE_64:
+        (<uint64_t*>column.values)[row] = big_endian_64(p)
+    elif column.store == STORE_8:
+        column.values[row] = p[0]
+    else:
+        return store_otherwise(column, row, p)
+    return True
+
+
+cdef bint store_otherwise(const Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
+    if column.store == STORE_BIT:
+        if p[0] > 1:
+            return False
+        if column.wanted:
+            set_bit(column.values, row, p[0])
+    elif column.store == STORE_128:
+        memcpy(column.values + 16 * row, p, 16)
+    elif column.store == STORE_WIDER:
+        store_number(column, row, <int16_t>big_endian_16(p) if column.wire_width == 2 else <int32_t>big_endian_32(p))
+    return True
+
+
+cdef inline void store_number(const Column* column, Py_ssize_t row, int64_t number) noexcept nogil:
+    """A number that fits its column."""
+    if not column.wanted:
+        return
+    if column.width == 2:
+        (<int16_t*>column.values)[row] = <int16_t>number
+    elif column.width == 4:
+        (<int32_t*>column.values)[row] = <int32_t>number
+    else:
+        (<int64_t*>column.values)[row] = number
+
+
+cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
+    cdef const uint8_t* marker = take(cursor, 1)
+    if marker == NULL:
+        return False
+    if marker[0] == 1:
+        if column.wanted:
+            set_valid(column, row)
+        return fill_struct(column.fields, row, cursor)
+    return marker[0] == (255 if column.field.tag < 0 else 0) and set_null(column, row)
+
+
+cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef int64_t count
+    cdef Py_ssize_t first = column.elements.count
+    if not take_length(column.field, cursor, 4, &count):
+        return False
+    if count < 0:
+        return column.nullable and set_null(column, row)
+    if not can_hold(cursor, count, column.field.least):
+        return False
+    if column.wanted:
+        if not make_room(&column.elements, count):
+            return False
+        column.elements.count += count
+        set_valid(column, row)
+        column.offsets[row + 1] = <int32_t>column.elements.count
+    return fill_elements(column, first, count, cursor)
+
+
+cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Cursor* cursor) noexcept nogil:
+    cdef Column* elements = column.parts
+    cdef const uint8_t* p
+    cdef Py_ssize_t i
+    if column.fields != NULL:
+        for i in range(first, first + count):
+            if not fill_struct(column.fields, i, cursor):
+                return False
+    elif elements.kind > UUID:
+        for i in range(first, first + count):
+            if not fill_value(elements, i, cursor):
+                return False
+    else:
+        p = take(cursor, count * elements.wire_width)
+        if p == NULL:
+            return False
+        return elements.store == STORE_NOTHING or store_run(elements, first, count, p)
+    return True
+
+
+cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, const uint8_t* p) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef uint32_t* numbers = <uint32_t*>elements.values + first
+    if elements.store == STORE_32:  # such as node ids, of which there are many
+        for i in range(count):
+            numbers[i] = big_endian_32(p + 4 * i)
+        return True
+    for i in range(count):
+        if not store(elements, first + i, p + i * elements.wire_width):
+            return False
+    return True
+
+
+cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_length(column.field, cursor, 2, &size) or size > MAX_STRING:
+        return False
+    if size < 0:
+        return column.nullable and set_null(column, row)
+    p = take(cursor, size)
+    return p != NULL and is_utf8(p, size) and fill_content(column, row, p, size)
+
+
+cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_length(column.field, cursor, 4, &size):
+        return False
+    if size < 0:
+        return column.nullable and set_null(column, row)
+    p = take(cursor, size)
+    return p != NULL and fill_content(column, row, p, size)
+
+
+cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    if not column.wanted:
+        return True
+    set_valid(column, row)
+    return add_content(column, row, p, size)
+
+
+cdef bint fill_tag_section(const Fields* fields, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    """The tagged fields, with the defaults of those that are left out, and the unknown ones."""
+    cdef uint64_t count
+    cdef Py_ssize_t i, at = 0
+    if not take_varint(cursor, 31, &count):
+        return False
+    if count and not fill_tagged_fields(fields, row, count, &at, cursor):
+        return False
+    for i in range(at, fields.layout.tagged_count):
+        if not set_default(&fields.tagged[i], row):
+            return False
+    if fields.unknown.wanted:
+        fields.unknown.offsets[row + 1] = <int32_t>fields.unknown.elements.count
+    return True
+
+
+cdef bint fill_tagged_fields(
+    const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
+) noexcept nogil:
+    """So many tagged fields. `at` becomes the number of known ones up to the last that is there."""
+    cdef uint64_t tag, size
+    cdef int64_t previous = -1
+    cdef const uint8_t* start
+    cdef const Layout* layout = fields.layout
+    while count:
+        count -= 1
+        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+            return False
+        if <int64_t>tag <= previous:
+            return False
+        previous = tag
+        while at[0] < layout.tagged_count and layout.tagged[at[0]].tag < <int64_t>tag:
+            if not set_default(&fields.tagged[at[0]], row):
+                return False
+            at[0] += 1
+        start = cursor.at
+        if at[0] < layout.tagged_count and layout.tagged[at[0]].tag == <int64_t>tag:
+            if not fill_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
+                return False
+            at[0] += 1
+        elif is_declared(layout, tag) or not fill_unknown_field(fields.unknown, tag, size, cursor):
+            return False
+    return True
+
+
+cdef bint fill_unknown_field(Column* column, uint64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
+    cdef const uint8_t* p = take(cursor, size)
+    cdef Py_ssize_t entry = column.elements.count
+    if p == NULL:
+        return False
+    if not column.wanted:
+        return True
+    if not make_room(&column.elements, 1):
+        return False
+    (<int32_t*>column.parts[0].values)[entry] = <int32_t>tag
+    column.elements.count += 1
+    return add_content(&column.parts[1], entry, p, size)
+
+
+# Messages one behind the other, as an Arrow array has them.
+
+cdef class View:
+    """A buffer of somebody else, held while it is looked at."""
+
+    cdef Py_buffer buffer
+
+    def __cinit__(self, source):
+        PyObject_GetBuffer(source, &self.buffer, PyBUF_SIMPLE)
+
+    def __dealloc__(self):
+        PyBuffer_Release(&self.buffer)
+
+
+def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t count, bint strict):
+    """Fill the columns of a class from an Arrow array of bytes.
+
+    Args:
+        cls: the class of the messages.
+        wanted: the columns in the order of the spec: each its name, and the same of those in it or None.
+        buffers: the array's validity (or None), offsets and content.
+        large: whether offsets have 64 bits.
+        first: the first row of the array that is meant.
+        count: how many rows are meant.
+        strict: whether to stop at a broken message. Otherwise its row is null.
+
+    Returns:
+        The number of the message that is broken, or -1; and the struct array's number of values, buffers, and the same
+        of the arrays in it.
+
+    Raises:
+        NotServed: the kernel does not read this class.
+        OverflowError: a column would outgrow its offsets.
+        ValueError: the offsets make no sense.
+    """
+    cdef Tree tree = Tree(cls, wanted)
+    cdef View validity, offsets = View(buffers[1]), content = View(buffers[2])
+    cdef const uint8_t* bits = NULL
+    cdef Py_ssize_t failed, last = first + count
+    if buffers[0] is not None:
+        validity = View(buffers[0])
+        bits = <const uint8_t*>validity.buffer.buf
+        if validity.buffer.len < bits_size(last):
+            raise ValueError("the buffer of validity is too short")
+    if offsets.buffer.len < (last + 1) * (8 if large else 4):
+        raise ValueError("the buffer of offsets is too short")
+    with nogil:
+        failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)
+    if tree.trouble == NO_MEMORY:
+        raise MemoryError
+    if tree.trouble == TOO_MUCH:
+        raise OverflowError
+    if failed == BAD_OFFSETS:
+        raise ValueError("offsets descend or lie outside the content")
+    return failed, column_parts(&tree.root, 0 if failed >= 0 else count)
+
+
+cdef enum:
+    ALL_GOOD = -1
+    BAD_OFFSETS = -2
+
+
+cdef Py_ssize_t fill_rows(
+    Column* root, const uint8_t* validity, const void* offsets, bint large, const Py_buffer* content,
+    Py_ssize_t first, Py_ssize_t count, bint strict,
+) noexcept nogil:
+    """Fill all rows; the number of the message that is broken, or why there is none."""
+    cdef Py_ssize_t row, at
+    cdef int64_t start, end
+    cdef Cursor cursor
+    if not make_room(root.rows, count):
+        return ALL_GOOD
+    for row in range(count):
+        at = first + row
+        if validity != NULL and not validity[at >> 3] >> (at & 7) & 1:
+            if not set_null(root, row):
+                return ALL_GOOD
+            continue
+        start = (<const int64_t*>offsets)[at] if large else (<const int32_t*>offsets)[at]
+        end = (<const int64_t*>offsets)[at + 1] if large else (<const int32_t*>offsets)[at + 1]
+        if not 0 <= start <= end <= content.len:
+            return BAD_OFFSETS
+        cursor.at = <const uint8_t*>content.buf + start
+        cursor.end = <const uint8_t*>content.buf + end
+        if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
+            set_valid(root, row)
+            continue
+        if root.rows.trouble[0]:
+            return ALL_GOOD
+        if strict:
+            return row
+        forget_rows(root.rows, row)
+        if not set_null(root, row):
+            return ALL_GOOD
+    return ALL_GOOD

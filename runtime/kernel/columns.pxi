@@ -1,0 +1,521 @@
+# Arrow columns while they are filled: a tree of C structs for each call, made from the layout of a class.
+
+# Why columns cannot be filled where the bytes are not at fault.
+cdef enum Trouble:
+    NO_TROUBLE
+    NO_MEMORY
+    TOO_MUCH
+
+# How a value of fixed width gets from the wire into its column.
+cdef enum Store:
+    STORE_32
+    STORE_16
+    STORE_64
+    STORE_8
+    STORE_NOTHING
+    STORE_BIT
+    STORE_128
+    # A number with fewer bytes on the wire than in its column (KIP-625).
+    STORE_WIDER
+
+cdef enum:
+    # What an Arrow offset of 32 bits can tell of.
+    MAX_OFFSET = 0x7FFFFFFF
+    # Rows that there is room for at least, once there is a row.
+    LEAST_ROOM = 64
+
+# What has a value in each of some columns: messages, or the elements of an array. Structs in it count as part of it.
+cdef struct Rows:
+    Py_ssize_t count
+    Py_ssize_t room
+    # Those that are wanted.
+    Column** columns
+    Py_ssize_t column_count
+    Trouble* trouble
+
+# One column. Its values have a fixed width (of bools, a bit), or are what lies between two offsets.
+cdef struct Column:
+    # The field, or the array whose elements these are; NULL for what unknown tagged fields are made of.
+    const Operation* field
+    # What one value is; in a column of elements, what one element is.
+    Kind kind
+    bint nullable
+    # Whether it is asked for. If not, its bytes are only checked.
+    bint wanted
+    Store store
+    # Bytes of a value of fixed width on the wire and in the column.
+    Py_ssize_t wire_width
+    Py_ssize_t width
+    # Bits; NULL while no value is null.
+    uint8_t* validity
+    uint8_t* values
+    # Of a column that is given: which of the bits is that of its first row.
+    Py_ssize_t first_bit
+    # Where each value ends in the content or among the elements; before the first stands a 0.
+    int32_t* offsets
+    uint8_t* content
+    Py_ssize_t content_size
+    Py_ssize_t content_room
+    # The rows that have a value here.
+    Rows* rows
+    # Of a struct or an array of structs.
+    Fields* fields
+    # Of an array: the rows of its elements. Of unknown tagged fields: those of their tags and contents.
+    Rows elements
+    # The column of elements that are no structs; of unknown tagged fields those of tags and contents.
+    Column* parts
+    Py_ssize_t part_count
+    # What a tagged field is when it is left out.
+    bint null_by_default
+    uint8_t default_value[16]
+    const char* default_content
+    Py_ssize_t default_size
+
+# One value of a run of values of fixed width.
+cdef struct Part:
+    Py_ssize_t at
+    Column* column
+
+# What is read at once: a column, or, where there is none, a run of values of fixed width.
+cdef struct Step:
+    Column* column
+    Py_ssize_t width
+    Part* parts
+    Py_ssize_t part_count
+
+# The columns of a struct.
+cdef struct Fields:
+    const Layout* layout
+    Step* steps
+    Py_ssize_t step_count
+    # All of them: those of positional fields, of tagged ones in the order of their tags, and that of unknown ones.
+    Column* columns
+    Py_ssize_t column_count
+    Column* tagged
+    # NULL where the struct is not flexible.
+    Column* unknown
+    # Those that are wanted, in the order of the spec.
+    Column** wanted
+    Py_ssize_t wanted_count
+
+STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: STORE_128}
+
+# By the spec's type: the form of one value in its column as `struct` knows it.
+FORMS = {
+    "bool": "", "int8": "=b", "int16": "=h", "uint16": "=H", "int32": "=i", "uint32": "=I", "int64": "=q",
+    "float64": "=d", "uuid": "=16s",
+}
+
+
+@cython.no_gc_clear  # columns lie in what is kept
+cdef class Tree:
+    """The columns of one call. What has been filled and is not handed out is freed with it."""
+
+    cdef Codec codec
+    # What the columns lie in and what they look at.
+    cdef list kept
+    # Whether the columns look at buffers of somebody else.
+    cdef bint given
+    cdef Column root
+    cdef Rows rows
+    cdef Trouble trouble
+
+    def __cinit__(self, cls, wanted):
+        """`wanted` are the columns in the order of the spec: each its name, and the columns in it or None."""
+        from kipwire.plan import plan_of
+
+        self.codec = codec_of(cls)
+        if self.codec.layout == NULL:
+            raise NotServed
+        self.kept = []
+        self.rows.trouble = &self.trouble
+        self.root.kind = STRUCT
+        self.root.wanted = self.root.nullable = True
+        self.root.rows = &self.rows
+        below = [<size_t>&self.root]
+        self.root.fields = self.made_fields(self.codec.layout, plan_of(cls), wanted, &self.rows, below)
+        self.set_columns(&self.rows, below)
+
+    def __dealloc__(self):
+        if not self.given:
+            free_column(&self.root)
+
+    cdef void* memory(self, Py_ssize_t count, size_t size) except NULL:
+        """Zeroed memory that lives as long as the tree."""
+        block = bytearray(max(count, 1) * size)
+        self.kept.append(block)
+        return PyByteArray_AS_STRING(<PyObject*>block)
+
+    cdef int set_columns(self, Rows* rows, list below) except -1:
+        """Tell rows their columns, which are given by their addresses."""
+        cdef size_t address
+        rows.columns = <Column**>self.memory(len(below), sizeof(Column*))
+        for address in below:
+            rows.columns[rows.column_count] = <Column*>address
+            rows.column_count += 1
+        return 0
+
+    cdef Fields* made_fields(self, const Layout* layout, plan, wanted, Rows* rows, list below) except NULL:
+        """The columns of a struct; `wanted` is None where none is. Those that are go into `below`, too."""
+        cdef Fields* fields = <Fields*>self.memory(1, sizeof(Fields))
+        cdef Column* column
+        cdef Py_ssize_t i
+        types = {field.name: field.element for field in plan.cls.FIELDS}
+        chosen = dict(wanted or ())
+        by_name = {}
+        fields.layout = layout
+        fields.column_count = layout.field_count + layout.tagged_count + layout.flexible
+        fields.columns = <Column*>self.memory(fields.column_count, sizeof(Column))
+        fields.tagged = &fields.columns[layout.field_count]
+        for i, operation in enumerate(plan.fields + plan.tagged):
+            column = &fields.columns[i]
+            column.field = &layout.fields[i] if i < layout.field_count else &layout.tagged[i - layout.field_count]
+            column.wanted = operation.name in chosen
+            column.rows = rows
+            by_name[operation.name] = <size_t>column
+            if column.wanted:
+                below.append(<size_t>column)
+            self.set_column(column, operation, types[operation.name], chosen.get(operation.name), below)
+        if layout.flexible:
+            fields.unknown = column = &fields.columns[fields.column_count - 1]
+            column.wanted = "unknown_tagged_fields" in chosen
+            column.rows = rows
+            by_name["unknown_tagged_fields"] = <size_t>column
+            if column.wanted:
+                below.append(<size_t>column)
+            self.set_unknown(column)
+        self.set_steps(fields)
+        fields.wanted = <Column**>self.memory(len(chosen), sizeof(Column*))
+        for name in chosen:
+            fields.wanted[fields.wanted_count] = <Column*><size_t>by_name[name]
+            fields.wanted_count += 1
+        return fields
+
+    cdef int set_column(self, Column* column, operation, type_, wanted, list below) except -1:
+        """Set up the column of a field, whose type in the spec is `type_`."""
+        column.kind = column.field.kind
+        column.nullable = column.field.nullable
+        if column.kind == ARRAY:
+            column.elements.trouble = column.rows.trouble
+            below = []
+            if operation.plan is not None:
+                column.fields = self.made_fields(column.field.layout, operation.plan, wanted, &column.elements, below)
+            else:
+                column.part_count = 1
+                column.parts = <Column*>self.memory(1, sizeof(Column))
+                column.parts.field = column.field
+                column.parts.kind = column.field.element
+                column.parts.wanted = column.wanted
+                column.parts.rows = &column.elements
+                set_widths(column.parts, type_)
+                if column.wanted:
+                    below.append(<size_t>column.parts)
+            self.set_columns(&column.elements, below)
+        elif operation.plan is not None:
+            column.fields = self.made_fields(column.field.layout, operation.plan, wanted, column.rows, below)
+        else:
+            set_widths(column, type_)
+        self.learn_default(column, operation.default, type_)
+        return 0
+
+    cdef int learn_default(self, Column* column, default, type_) except -1:
+        column.null_by_default = default is None
+        if default is None or column.kind in (ARRAY, STRUCT, NULLABLE_STRUCT):
+            return 0
+        if column.kind in (STRING, BYTES):
+            content = default.encode() if column.kind == STRING else bytes(default)
+            column.default_content = PyBytes_AS_STRING(<PyObject*>content)
+            column.default_size = len(content)
+        elif column.kind == BOOL:
+            content = bytes([default])
+            column.default_value[0] = default
+        else:
+            content = packed(FORMS[type_], default.bytes if column.kind == UUID else default)
+            memcpy(column.default_value, PyBytes_AS_STRING(<PyObject*>content), column.width)
+        self.kept.append(content)
+        return 0
+
+    cdef int set_unknown(self, Column* column) except -1:
+        """Set up the column of the unknown tagged fields: slices of a column of tags and one of contents."""
+        cdef Py_ssize_t i
+        column.kind = ARRAY
+        column.elements.trouble = column.rows.trouble
+        column.part_count = 2
+        column.parts = <Column*>self.memory(2, sizeof(Column))
+        column.parts[0].kind, column.parts[1].kind = INT32, BYTES
+        column.parts[0].width = 4
+        for i in range(2):
+            column.parts[i].wanted = column.wanted
+            column.parts[i].rows = &column.elements
+        parts = [<size_t>&column.parts[0], <size_t>&column.parts[1]]
+        self.set_columns(&column.elements, parts if column.wanted else [])
+        return 0
+
+    cdef int set_steps(self, Fields* fields) except -1:
+        """Put the positional fields into steps: neighbours of fixed width are read at once."""
+        cdef Py_ssize_t i, count = fields.layout.field_count
+        cdef Column* column
+        cdef Step* step = NULL
+        fields.steps = <Step*>self.memory(count, sizeof(Step))
+        for i in range(count):
+            column = &fields.columns[i]
+            if column.kind > UUID:
+                step = NULL
+                fields.steps[fields.step_count].column = column
+                fields.step_count += 1
+                continue
+            if step == NULL:
+                step = &fields.steps[fields.step_count]
+                step.parts = <Part*>self.memory(count - i, sizeof(Part))
+                fields.step_count += 1
+            if column.store != STORE_NOTHING:
+                step.parts[step.part_count].at = step.width
+                step.parts[step.part_count].column = column
+                step.part_count += 1
+            step.width += column.wire_width
+        return 0
+
+
+cdef int set_widths(Column* column, type_) except -1:
+    """Set what depends on the width of a value; `type_` is the spec's type."""
+    if column.kind in (STRING, BYTES):
+        return 0
+    column.width = 0 if column.kind == BOOL else packed_size(FORMS[type_])
+    if column.kind <= UUID:
+        column.wire_width = column.field.least
+        column.store = STORES[column.width]
+        if column.kind == BOOL:
+            pass  # not every byte is one, so that it is looked at in any case
+        elif not column.wanted:
+            column.store = STORE_NOTHING
+        elif column.wire_width != column.width:
+            column.store = STORE_WIDER
+    return 0
+
+
+cdef void free_column(Column* column) noexcept:
+    cdef Py_ssize_t i
+    free(column.validity)
+    free(column.values)
+    free(column.offsets)
+    free(column.content)
+    for i in range(column.part_count):
+        free_column(&column.parts[i])
+    if column.fields != NULL:
+        for i in range(column.fields.column_count):
+            free_column(&column.fields.columns[i])
+
+
+# Growing.
+
+cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
+    """See that there is room for so many more rows in each column that is wanted."""
+    cdef Py_ssize_t room, i
+    if more > MAX_OFFSET - rows.count:
+        rows.trouble[0] = TOO_MUCH
+        return False
+    if rows.count + more <= rows.room:
+        return True
+    room = max(rows.count + more, 2 * rows.room, <Py_ssize_t>LEAST_ROOM)
+    for i in range(rows.column_count):
+        if not widen(rows.columns[i], rows.room, room):
+            rows.trouble[0] = NO_MEMORY
+            return False
+    rows.room = room
+    return True
+
+
+cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+    if column.validity != NULL and not widen_bits(&column.validity, old_room, room):
+        return False
+    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+        return True
+    if column.kind == BOOL:
+        return widen_bits(&column.values, old_room, room)
+    if column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
+        if not resize(<void**>&column.offsets, 4 * (room + 1)):
+            return False
+        if old_room == 0:
+            column.offsets[0] = 0
+        return True
+    return resize(<void**>&column.values, column.width * room)
+
+
+cdef bint widen_bits(uint8_t** bits, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+    """Room for so many bits. New ones are zeroed, since those of several rows are in one byte."""
+    if not resize(<void**>bits, bits_size(room)):
+        return False
+    memset(bits[0] + bits_size(old_room), 0, bits_size(room) - bits_size(old_room))
+    return True
+
+
+cdef bint resize(void** block, size_t size) noexcept nogil:
+    cdef void* moved = realloc(block[0], size)
+    if moved != NULL:
+        block[0] = moved
+    return moved != NULL
+
+
+cdef inline Py_ssize_t bits_size(Py_ssize_t count) noexcept nogil:
+    """Bytes that so many bits take."""
+    return (count + 7) // 8
+
+
+cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, Py_ssize_t size) noexcept nogil:
+    """The value of a row of strings or bytes."""
+    if size > column.content_room - column.content_size and not make_content_room(column, size):
+        return False
+    if size:
+        memcpy(column.content + column.content_size, data, size)
+        column.content_size += size
+    column.offsets[row + 1] = <int32_t>column.content_size
+    return True
+
+
+cdef bint make_content_room(Column* column, Py_ssize_t more) noexcept nogil:
+    cdef Py_ssize_t room = 2 * column.content_size + more + LEAST_ROOM
+    if more > MAX_OFFSET - column.content_size:
+        column.rows.trouble[0] = TOO_MUCH
+        return False
+    if not resize(<void**>&column.content, room):
+        column.rows.trouble[0] = NO_MEMORY
+        return False
+    column.content_room = room
+    return True
+
+
+cdef inline void set_bit(uint8_t* bits, Py_ssize_t at, bint value) noexcept nogil:
+    cdef uint8_t mask = <uint8_t>(1 << (at & 7))
+    bits[at >> 3] = bits[at >> 3] | mask if value else bits[at >> 3] & ~mask
+
+
+cdef inline void set_valid(Column* column, Py_ssize_t row) noexcept nogil:
+    """Tell that the value of a row is not null."""
+    if column.validity != NULL:
+        set_bit(column.validity, row, True)
+
+
+cdef bint set_null(Column* column, Py_ssize_t row) noexcept nogil:
+    """Make the value of a row null."""
+    if not column.wanted:
+        return True
+    if column.validity == NULL:
+        column.validity = <uint8_t*>malloc(bits_size(column.rows.room))
+        if column.validity == NULL:
+            column.rows.trouble[0] = NO_MEMORY
+            return False
+        memset(column.validity, 255, bits_size(column.rows.room))
+    set_bit(column.validity, row, False)
+    set_blank(column, row)
+    return True
+
+
+cdef void set_blank(Column* column, Py_ssize_t row) noexcept nogil:
+    """Give a row something where its value does not matter."""
+    cdef Py_ssize_t i
+    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+        for i in range(column.fields.wanted_count):
+            set_valid(column.fields.wanted[i], row)
+            set_blank(column.fields.wanted[i], row)
+    elif column.offsets != NULL:
+        column.offsets[row + 1] = column.offsets[row]
+    elif column.kind == BOOL:
+        set_bit(column.values, row, False)
+    else:
+        memset(column.values + row * column.width, 0, column.width)
+
+
+cdef bint set_default(Column* column, Py_ssize_t row) noexcept nogil:
+    """Make the value of a row the default of its field."""
+    cdef Py_ssize_t i
+    if not column.wanted:
+        return True
+    if column.null_by_default:
+        return set_null(column, row)
+    set_valid(column, row)
+    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+        for i in range(column.fields.wanted_count):
+            if not set_default(column.fields.wanted[i], row):
+                return False
+    elif column.kind == ARRAY:
+        column.offsets[row + 1] = column.offsets[row]
+    elif column.kind == STRING or column.kind == BYTES:
+        return add_content(column, row, column.default_content, column.default_size)
+    elif column.kind == BOOL:
+        set_bit(column.values, row, column.default_value[0])
+    else:
+        memcpy(column.values + row * column.width, column.default_value, column.width)
+    return True
+
+
+cdef void forget_rows(Rows* rows, Py_ssize_t count) noexcept nogil:
+    """Keep so many rows: what later ones have among contents and elements is forgotten as well."""
+    cdef Py_ssize_t i
+    cdef Column* column
+    if rows.room:
+        for i in range(rows.column_count):
+            column = rows.columns[i]
+            if column.kind == ARRAY:
+                forget_rows(&column.elements, column.offsets[count])
+            elif column.kind == STRING or column.kind == BYTES:
+                column.content_size = column.offsets[count]
+    rows.count = count
+
+
+# Handing out, as what an Arrow array is made of: number of values, buffers, and the same of the arrays in it.
+
+cdef class Memory:
+    """Memory that Python objects may look at; it is freed with the last of them."""
+
+    cdef void* start
+    cdef Py_ssize_t size
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.start, self.size, 1, flags)
+
+    def __dealloc__(self):
+        free(self.start)
+
+
+cdef handed_out(void** block, Py_ssize_t size):
+    """A block as an object, no larger than it has to be; None where there is none."""
+    cdef Memory memory
+    cdef void* moved
+    if block[0] == NULL:
+        return None
+    moved = realloc(block[0], max(size, 1))
+    memory = Memory()
+    memory.start = block[0] if moved == NULL else moved
+    memory.size = size
+    block[0] = NULL
+    return memory
+
+
+cdef tuple column_parts(Column* column, Py_ssize_t count):
+    cdef Py_ssize_t elements
+    buffers = [handed_out(<void**>&column.validity, bits_size(count))]
+    children = []
+    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+        children = struct_parts(column.fields, count)
+    elif column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
+        buffers.append(handed_out(<void**>&column.offsets, 4 * (count + 1)) or bytes(4))
+        if column.kind != ARRAY:
+            buffers.append(handed_out(<void**>&column.content, column.content_size) or b"")
+        else:
+            elements = column.elements.count
+            if column.fields != NULL:
+                children = [(elements, [None], struct_parts(column.fields, elements))]
+            elif column.part_count == 1:
+                children = [column_parts(column.parts, elements)]
+            else:
+                tags_and_contents = [column_parts(&column.parts[0], elements), column_parts(&column.parts[1], elements)]
+                children = [(elements, [None], tags_and_contents)]
+    else:
+        size = bits_size(count) if column.kind == BOOL else column.width * count
+        buffers.append(handed_out(<void**>&column.values, size) or b"")
+    return count, buffers, children
+
+
+cdef list struct_parts(Fields* fields, Py_ssize_t count):
+    cdef Py_ssize_t i
+    return [column_parts(fields.wanted[i], count) for i in range(fields.wanted_count)]

@@ -1,0 +1,56 @@
+# cython: language_level=3
+"""The cursor: all that reads bytes goes through `take`, the one place that looks where they end."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef struct Cursor:
+    const uint8_t* at
+    const uint8_t* end
+
+
+cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
+    """How many bytes are left."""
+    return cursor.end - cursor.at
+
+
+cdef inline const uint8_t* take(Cursor* cursor, Py_ssize_t count) noexcept nogil:
+    """So many bytes, which the cursor then stands behind; NULL if they are not there. The count is not negative."""
+    cdef const uint8_t* taken = cursor.at
+    if count > cursor.end - taken:
+        return NULL
+    cursor.at = taken + count
+    return taken
+
+
+cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept nogil:
+    """An unsigned varint: in its shortest form, and of so many bits at most. Whether it is there."""
+    cdef const uint8_t* byte = take(cursor, 1)
+    cdef int shift = 0
+    cdef uint64_t group
+    if byte == NULL:
+        return False
+    value[0] = byte[0] & 0x7F
+    while byte[0] > 0x7F:
+        shift += 7
+        if shift >= bits:
+            return False
+        byte = take(cursor, 1)
+        if byte == NULL or byte[0] == 0:
+            return False
+        group = byte[0] & 0x7F
+        if shift + 7 > bits and group >> (bits - shift):
+            return False
+        value[0] |= group << shift
+    return True
+
+
+cdef inline uint16_t big_endian_16(const uint8_t* p) noexcept nogil:
+    return <uint16_t>(<uint32_t>p[0] << 8 | p[1])
+
+
+cdef inline uint32_t big_endian_32(const uint8_t* p) noexcept nogil:
+    return <uint32_t>p[0] << 24 | <uint32_t>p[1] << 16 | <uint32_t>p[2] << 8 | p[3]
+
+
+cdef inline uint64_t big_endian_64(const uint8_t* p) noexcept nogil:
+    return <uint64_t>big_endian_32(p) << 32 | big_endian_32(p + 4)

@@ -1,0 +1,253 @@
+# Plans as the kernel walks them: C structs with the offsets of slots, made once for each class.
+
+cdef enum Kind:
+    BOOL
+    INT8
+    INT16
+    UINT16
+    INT32
+    UINT32
+    INT64
+    FLOAT64
+    UUID
+    PACKED
+    UPACKED
+    STRING
+    BYTES
+    STRUCT
+    # What a field may be besides one of these values.
+    NULLABLE_STRUCT
+    ARRAY
+
+# By the plan's word: the kind, the bits of a varint, and the fewest bytes that an element of an array takes.
+KINDS = {
+    "bool": (BOOL, 0, 1),
+    "int8": (INT8, 0, 1),
+    "int16": (INT16, 0, 2),
+    "uint16": (UINT16, 0, 2),
+    "int32": (INT32, 0, 4),
+    "uint32": (UINT32, 0, 4),
+    "int64": (INT64, 0, 8),
+    "float64": (FLOAT64, 0, 8),
+    "uuid": (UUID, 0, 16),
+    "packed16": (PACKED, 16, 1),
+    "packed32": (PACKED, 32, 1),
+    "packed64": (PACKED, 64, 1),
+    "upacked16": (UPACKED, 16, 1),
+    "upacked32": (UPACKED, 32, 1),
+    "upacked64": (UPACKED, 64, 1),
+    "string": (STRING, 0, 1),
+    "bytes": (BYTES, 0, 1),
+    "struct": (STRUCT, 0, 0),
+}
+
+# Structs within structs that the kernel follows, so that its C stack has an end.
+cdef enum:
+    MAX_DEPTH = 100
+
+cdef struct Operation:
+    Kind kind
+    # What one value is, or one element of an array; the fewest bytes of an element.
+    Kind element
+    Py_ssize_t least
+    int bits
+    bint nullable
+    bint compact
+    Py_ssize_t slot
+    Layout* layout
+    # -1 for a positional field; what follows is used of tagged ones alone.
+    int64_t tag
+    bint lazy
+    PyObject* default
+    # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes.
+    PyObject* default_bytes
+
+cdef struct Layout:
+    PyTypeObject* type
+    Operation* fields
+    Py_ssize_t field_count
+    Operation* tagged
+    Py_ssize_t tagged_count
+    int64_t* declared
+    Py_ssize_t declared_count
+    bint flexible
+    Py_ssize_t unknown_slot
+
+class NotServed(Exception):
+    """A class that the kernel leaves to its generated code."""
+
+
+@cython.no_gc_clear  # layouts point to what is kept
+cdef class Codec:
+    """What the kernel has made of one class, in which it is kept. Without a layout the class is not served."""
+
+    cdef object cls
+    cdef Layout* layout
+    cdef tuple kept
+
+    def __cinit__(self, cls):
+        self.cls = cls
+
+    def __dealloc__(self):
+        if self.layout != NULL:
+            PyMem_Free(self.layout.fields)
+            PyMem_Free(self.layout.tagged)
+            PyMem_Free(self.layout.declared)
+            PyMem_Free(self.layout)
+
+
+cdef Codec codec_of(cls):
+    """The codec of a message's class, made when first asked for."""
+    cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
+    if found != NULL and (<Codec>found).cls is cls:  # not that of a base
+        return <Codec>found
+    from kipwire.plan import NoPlanError, plan_of  # the first message alone has to wait for it
+
+    try:
+        codec = made_codec(plan_of(cls), {})
+    except (NotServed, NoPlanError):
+        codec = Codec(cls)
+    cls._codec = codec
+    return codec
+
+
+cdef Codec made_codec(plan, dict codecs):
+    """The codec of a plan. `codecs` has those of the structs in it that are already made, by class."""
+    if plan.cls in codecs:
+        return codecs[plan.cls]
+    if plan.depth > MAX_DEPTH:
+        raise NotServed
+    expect_plain(plan.cls)
+    codec = Codec(plan.cls)
+    codec.layout = layout = <Layout*>allocated(1, sizeof(Layout))
+    layout.type = <PyTypeObject*><PyObject*>plan.cls
+    layout.fields = <Operation*>allocated(len(plan.fields), sizeof(Operation))
+    layout.tagged = <Operation*>allocated(len(plan.tagged), sizeof(Operation))
+    layout.declared = <int64_t*>allocated(len(plan.declared_tags), sizeof(int64_t))
+    layout.flexible = plan.flexible
+    if plan.flexible:
+        layout.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
+    kept = []
+    for operation in plan.fields:
+        fill(&layout.fields[layout.field_count], operation, plan.cls, codecs, kept)
+        layout.field_count += 1
+    for operation in plan.tagged:
+        fill(&layout.tagged[layout.tagged_count], operation, plan.cls, codecs, kept)
+        layout.tagged_count += 1
+    for tag in plan.declared_tags:
+        layout.declared[layout.declared_count] = tag
+        layout.declared_count += 1
+    codec.kept = tuple(kept)
+    codecs[plan.cls] = codec
+    return codec
+
+
+cdef int fill(Operation* field, operation, cls, dict codecs, list kept) except -1:
+    """Set one operation of a layout. Whatever it points to goes into `kept`."""
+    attribute = find(cls, operation.name)
+    if operation.kind not in KINDS:
+        raise NotServed
+    field.element, field.bits, field.least = KINDS[operation.kind]
+    field.kind = ARRAY if operation.array else field.element
+    if field.kind == STRUCT and operation.nullable:
+        field.kind = NULLABLE_STRUCT
+    field.nullable = operation.nullable
+    field.compact = operation.compact
+    field.tag = -1 if operation.tag is None else operation.tag
+    field.lazy = isinstance(attribute, LazyStruct)
+    field.slot = offset(cls, attribute.slot if field.lazy else operation.name)
+    field.default = <PyObject*>operation.default
+    kept.append(operation.default)
+    if operation.plan is not None:
+        codec = made_codec(operation.plan, codecs)
+        kept.append(codec)
+        field.layout = codec.layout
+        field.least = operation.plan.minimum_size
+        if field.lazy and not has_floats(operation.plan):
+            default_bytes = bytes_of(codec, operation.plan.cls())
+            kept.append(default_bytes)
+            field.default_bytes = <PyObject*>default_bytes
+    if field.element == UUID:
+        learn_uuid()
+    if field.tag >= 0 and field.kind in (FLOAT64, UUID):
+        # Defaults of other types are compared by Python's rules, these by their content.
+        if type(operation.default) is not (float if field.kind == FLOAT64 else <object>uuid_type):
+            raise NotServed
+    return 0
+
+
+cdef void* allocated(Py_ssize_t count, size_t size) except NULL:
+    memory = PyMem_Calloc(max(count, 1), size)
+    if memory == NULL:
+        raise MemoryError
+    return memory
+
+
+cdef find(cls, name):
+    """What a class or one of its bases has under a name, itself rather than what it gives."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    raise NotServed
+
+
+cdef Py_ssize_t offset(cls, name) except -1:
+    """Where instances keep the value of a slot."""
+    descriptor = find(cls, name)
+    at = slot_offset(<PyObject*>descriptor)
+    if at < 0:
+        raise NotServed
+    return at
+
+
+cdef int expect_plain(cls) except -1:
+    """See that nothing but its generated code decides how a class reads and writes.
+
+    A class of one's own may be derived from a generated one and change that; then its changes are what counts.
+    """
+    if cls.__setattr__ is not object.__setattr__ or cls.__getattribute__ is not object.__getattribute__:
+        raise NotServed
+    if cls.__dictoffset__ or type(cls) is not type:  # instances are then more than their slots, or made otherwise
+        raise NotServed
+    for base in cls.__mro__:
+        codec = vars(base).keys() & GENERATED
+        if "FIELDS" in codec:
+            return 0
+        if codec:
+            raise NotServed
+    raise NotServed
+
+
+# What a generated class reads and writes with.
+GENERATED = frozenset("""
+    FIELDS FLEXIBLE TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
+    """.split())
+
+
+def has_floats(plan):
+    """Whether a struct, or one in it, has a float: 0.0 and -0.0 are equal and have other bytes."""
+    return any(
+        one.kind == "float64" or (one.plan is not None and has_floats(one.plan)) for one in plan.fields + plan.tagged
+    )
+
+
+# How instances of uuid.UUID keep their number, learnt from the class when it is first needed.
+cdef PyTypeObject* uuid_type = NULL
+cdef Py_ssize_t uuid_number_slot
+cdef Py_ssize_t uuid_safety_slot
+cdef PyObject* uuid_safety
+
+
+cdef int learn_uuid() except -1:
+    global uuid_type, uuid_number_slot, uuid_safety_slot, uuid_safety
+    if uuid_type != NULL:
+        return 0
+    import uuid
+
+    uuid_number_slot = offset(uuid.UUID, "int")
+    uuid_safety_slot = offset(uuid.UUID, "is_safe")
+    uuid_safety = <PyObject*>uuid.SafeUUID.unknown
+    keep(uuid_safety)
+    keep(<PyObject*>uuid.UUID)
+    uuid_type = <PyTypeObject*><PyObject*>uuid.UUID
+    return 0

@@ -1,0 +1,141 @@
+# cython: language_level=3
+"""The output: a buffer that grows, first on the caller's stack, then inside the bytes object that is handed out."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memmove
+
+from capi cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyObject, _PyBytes_Resize, drop_if_any
+
+cdef struct Output:
+    uint8_t* start
+    uint8_t* at
+    uint8_t* end
+    # The bytes object that the buffer is part of; NULL while it is on the stack.
+    PyObject* result
+    # Whether only the size is wanted: bytes fields are then counted instead of copied.
+    bint counts
+    Py_ssize_t counted
+
+
+cdef inline void open_output(Output* out, uint8_t* stack, Py_ssize_t size, bint counts) noexcept:
+    out.start = out.at = stack
+    out.end = stack + size
+    out.result = NULL
+    out.counts = counts
+    out.counted = 0
+
+
+cdef inline Py_ssize_t written(Output* out) noexcept:
+    """How many bytes have been written or counted."""
+    return out.at - out.start + out.counted
+
+
+cdef inline bint grow(Output* out, Py_ssize_t count) noexcept:
+    """Make room for so many more bytes."""
+    cdef Py_ssize_t size = out.at - out.start
+    cdef Py_ssize_t wanted = 2 * size + count + 64  # twice as much as there is, but not twice a long value
+    cdef PyObject* result
+    if out.result == NULL:
+        result = PyBytes_FromStringAndSize(NULL, wanted)
+        if result == NULL:
+            return False
+        memcpy(PyBytes_AS_STRING(result), out.start, size)
+        out.result = result
+    elif _PyBytes_Resize(&out.result, wanted) < 0:  # which leaves NULL there
+        return False
+    out.start = <uint8_t*>PyBytes_AS_STRING(out.result)
+    out.at = out.start + size
+    out.end = out.start + wanted
+    return True
+
+
+cdef inline uint8_t* put(Output* out, Py_ssize_t count) noexcept:
+    """Where the next bytes go, so many of them; NULL without memory."""
+    if out.end - out.at < count and not grow(out, count):
+        return NULL
+    out.at += count
+    return out.at - count
+
+
+cdef inline bint put_bytes(Output* out, const char* data, Py_ssize_t size) noexcept:
+    cdef uint8_t* p = put(out, size)
+    if p == NULL:
+        return False
+    memcpy(p, data, size)
+    return True
+
+
+cdef inline bint put_long(Output* out, const char* data, Py_ssize_t size) noexcept:
+    """Bytes that may be many: copied, or counted where only the size is wanted."""
+    if out.counts:
+        out.counted += size
+        return True
+    return put_bytes(out, data, size)
+
+
+cdef inline bint put_varint(Output* out, uint64_t value) noexcept:
+    cdef uint8_t* p = put(out, 10)
+    if p == NULL:
+        return False
+    while value > 0x7F:
+        p[0] = <uint8_t>(value & 0x7F | 0x80)
+        value >>= 7
+        p += 1
+    p[0] = <uint8_t>value
+    out.at = p + 1
+    return True
+
+
+cdef inline bint insert_varint(Output* out, Py_ssize_t at, uint64_t value) noexcept:
+    """Put a varint at the one byte that was left for it there, moving what follows if it takes more."""
+    cdef Py_ssize_t more = 0
+    cdef uint64_t rest = value >> 7
+    cdef uint8_t* p
+    while rest:
+        more += 1
+        rest >>= 7
+    if more:
+        if put(out, more) == NULL:
+            return False
+        p = out.start + at
+        memmove(p + 1 + more, p + 1, out.at - p - 1 - more)
+    p = out.start + at
+    while value > 0x7F:
+        p[0] = <uint8_t>(value & 0x7F | 0x80)
+        value >>= 7
+        p += 1
+    p[0] = <uint8_t>value
+    return True
+
+
+cdef inline void store_16(uint8_t* p, uint32_t value) noexcept nogil:
+    p[0] = <uint8_t>(value >> 8)
+    p[1] = <uint8_t>value
+
+
+cdef inline void store_32(uint8_t* p, uint32_t value) noexcept nogil:
+    p[0] = <uint8_t>(value >> 24)
+    p[1] = <uint8_t>(value >> 16)
+    p[2] = <uint8_t>(value >> 8)
+    p[3] = <uint8_t>value
+
+
+cdef inline void store_64(uint8_t* p, uint64_t value) noexcept nogil:
+    store_32(p, <uint32_t>(value >> 32))
+    store_32(p + 4, <uint32_t>value)
+
+
+cdef inline PyObject* close_output(Output* out) noexcept:
+    """The bytes that were written; a new reference, or NULL without memory."""
+    cdef PyObject* result = out.result
+    cdef Py_ssize_t size = out.at - out.start
+    out.result = NULL
+    if result == NULL:
+        return PyBytes_FromStringAndSize(<char*>out.start, size)
+    _PyBytes_Resize(&result, size)
+    return result
+
+
+cdef inline void abandon_output(Output* out) noexcept:
+    drop_if_any(out.result)
+    out.result = NULL

@@ -1,0 +1,279 @@
+# From bytes to instances. Every function gives a new reference, or NULL where its bytes are not strictly valid.
+
+cdef PyObject* read_struct(const Layout* layout, Cursor* cursor) noexcept:
+    cdef PyObject* item = new(layout.type)
+    cdef PyObject* value
+    cdef Py_ssize_t i
+    if item == NULL:
+        return NULL
+    for i in range(layout.field_count):
+        value = read_value(layout.fields[i].kind, &layout.fields[i], layout.fields[i].nullable, cursor)
+        if value == NULL:
+            drop(item)
+            return NULL
+        slot_of(item, layout.fields[i].slot)[0] = value
+    if layout.flexible and not read_tag_section(layout, item, cursor):
+        drop(item)
+        return NULL
+    return item
+
+
+cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullable, Cursor* cursor) noexcept:
+    """A value of a field: the field's own, of its kind, or one element of its array, which must not be null."""
+    cdef const uint8_t* p
+    cdef uint64_t bits
+    cdef double number
+    if kind == INT32:
+        p = take(cursor, 4)
+        return NULL if p == NULL else new_int(<int32_t>big_endian_32(p))
+    elif kind == STRING:
+        return read_string(field, nullable, cursor)
+    elif kind == INT16:
+        p = take(cursor, 2)
+        return NULL if p == NULL else new_int(<int16_t>big_endian_16(p))
+    elif kind == INT64:
+        p = take(cursor, 8)
+        return NULL if p == NULL else new_int(<int64_t>big_endian_64(p))
+    elif kind == STRUCT:
+        return read_struct(field.layout, cursor)
+    elif kind == ARRAY:
+        return read_array(field, cursor)
+    elif kind == NULLABLE_STRUCT:
+        return read_nullable_struct(field, cursor)
+    elif kind == INT8:
+        p = take(cursor, 1)
+        return NULL if p == NULL else new_int(<int8_t>p[0])
+    elif kind == BOOL:
+        p = take(cursor, 1)
+        if p == NULL or p[0] > 1:
+            return NULL
+        return new_reference(True_ if p[0] else False_)
+    elif kind == BYTES:
+        return read_bytes(field, nullable, cursor)
+    elif kind == UUID:
+        p = take(cursor, 16)
+        return NULL if p == NULL else new_uuid(p)
+    elif kind == UINT16:
+        p = take(cursor, 2)
+        return NULL if p == NULL else new_int(big_endian_16(p))
+    elif kind == UINT32:
+        p = take(cursor, 4)
+        return NULL if p == NULL else new_int(big_endian_32(p))
+    elif kind == FLOAT64:
+        p = take(cursor, 8)
+        if p == NULL:
+            return NULL
+        bits = big_endian_64(p)
+        memcpy(&number, &bits, 8)
+        return PyFloat_FromDouble(number)
+    elif kind == PACKED:
+        if not take_varint(cursor, field.bits, &bits):
+            return NULL
+        return new_int(<int64_t>(bits >> 1 ^ (0 - (bits & 1))))
+    else:  # UPACKED: two's complement of so many bits
+        if not take_varint(cursor, field.bits, &bits):
+            return NULL
+        if field.bits < 64 and bits >> (field.bits - 1):
+            bits |= ~<uint64_t>0 << field.bits
+        return new_int(<int64_t>bits)
+
+
+cdef PyObject* read_nullable_struct(const Operation* field, Cursor* cursor) noexcept:
+    """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
+    cdef const uint8_t* marker = take(cursor, 1)
+    if marker == NULL:
+        return NULL
+    if marker[0] == 1:
+        return read_struct(field.layout, cursor)
+    if marker[0] == (255 if field.tag < 0 else 0):
+        return new_reference(None_)
+    return NULL
+
+
+cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
+    cdef int64_t count
+    cdef PyObject* items
+    cdef PyObject* item
+    cdef Py_ssize_t i
+    if not take_length(field, cursor, 4, &count):
+        return NULL
+    if count < 0:
+        return new_reference(None_) if field.nullable else NULL
+    if not can_hold(cursor, count, field.least):
+        return NULL
+    items = PyList_New(count)
+    if items == NULL:
+        return NULL
+    for i in range(count):
+        item = read_value(field.element, field, False, cursor)
+        if item == NULL:
+            drop(items)
+            return NULL
+        PyList_SET_ITEM(items, i, item)
+    return items
+
+
+cdef inline bint can_hold(const Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
+    """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
+    return count * least <= left(cursor) if least else count <= MAX_EMPTY_ELEMENTS
+
+
+cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_length(field, cursor, 2, &size) or size > MAX_STRING:
+        return NULL
+    if size < 0:
+        return new_reference(None_) if nullable else NULL
+    p = take(cursor, size)
+    return NULL if p == NULL else PyUnicode_DecodeUTF8(<const char*>p, size, NULL)
+
+
+cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor) noexcept:
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_length(field, cursor, 4, &size):
+        return NULL
+    if size < 0:
+        return new_reference(None_) if nullable else NULL
+    p = take(cursor, size)
+    return NULL if p == NULL else PyBytes_FromStringAndSize(<const char*>p, size)
+
+
+cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept nogil:
+    """A length or a count, -1 for null; a classic one has so many bytes. Whether it is there and makes sense."""
+    cdef const uint8_t* p
+    cdef uint64_t size
+    if field.compact:
+        if not take_varint(cursor, 31, &size):
+            return False
+        length[0] = <int64_t>size - 1
+        return True
+    p = take(cursor, width)
+    if p == NULL:
+        return False
+    length[0] = <int16_t>big_endian_16(p) if width == 2 else <int32_t>big_endian_32(p)
+    return length[0] >= -1
+
+
+cdef bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
+    """Read the tag section into its struct, the defaults of fields that it does not have included."""
+    cdef uint64_t count
+    cdef PyObject* unknown = None_
+    if not take_varint(cursor, 31, &count):
+        return False
+    if count:
+        unknown = PyDict_New()
+        if unknown == NULL:
+            return False
+    else:
+        keep(unknown)
+    slot_of(item, layout.unknown_slot)[0] = unknown
+    return read_tagged_fields(layout, item, unknown, count, cursor) and set_defaults(layout, item)
+
+
+cdef bint read_tagged_fields(
+    const Layout* layout, PyObject* item, PyObject* unknown, uint64_t count, Cursor* cursor
+) noexcept:
+    cdef uint64_t tag, size
+    cdef int64_t previous = -1
+    cdef const uint8_t* start
+    cdef const Operation* field
+    cdef PyObject* value
+    while count:
+        count -= 1
+        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+            return False
+        if <int64_t>tag <= previous:
+            return False
+        previous = tag
+        field = tagged_field(layout, tag)
+        start = cursor.at
+        if field == NULL:
+            if is_declared(layout, tag) or not read_unknown_field(unknown, tag, size, cursor):
+                return False
+            continue
+        value = read_value(field.kind, field, field.nullable, cursor)
+        if value == NULL:
+            return False
+        slot_of(item, field.slot)[0] = value
+        if cursor.at - start != <Py_ssize_t>size:
+            return False
+    return True
+
+
+cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cursor* cursor) noexcept:
+    cdef const uint8_t* p = take(cursor, size)
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef bint done
+    if p == NULL:
+        return False
+    key = new_int(tag)
+    value = PyBytes_FromStringAndSize(<const char*>p, size)
+    done = key != NULL and value != NULL and PyDict_SetItem(unknown, key, value) == 0
+    drop_if_any(key)
+    drop_if_any(value)
+    return done
+
+
+cdef bint set_defaults(const Layout* layout, PyObject* item) noexcept:
+    """Give the tagged fields that were left out what they are then."""
+    cdef const Operation* field
+    cdef PyObject** slot
+    cdef Py_ssize_t i
+    for i in range(layout.tagged_count):
+        field = &layout.tagged[i]
+        slot = slot_of(item, field.slot)
+        if slot[0] != NULL:
+            continue
+        if field.lazy:
+            slot[0] = new_reference(LAZY)
+        elif field.kind == ARRAY and field.default != None_:
+            slot[0] = PyList_New(0)
+            if slot[0] == NULL:
+                return False
+        else:
+            slot[0] = new_reference(field.default)
+    return True
+
+
+cdef inline const Operation* tagged_field(const Layout* layout, int64_t tag) noexcept:
+    cdef Py_ssize_t i
+    for i in range(layout.tagged_count):
+        if layout.tagged[i].tag == tag:
+            return &layout.tagged[i]
+    return NULL
+
+
+cdef inline bint is_declared(const Layout* layout, int64_t tag) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(layout.declared_count):
+        if layout.declared[i] == tag:
+            return True
+    return False
+
+
+cdef inline PyObject* new_int(int64_t number) noexcept:
+    if -SMALL <= number < SMALL:
+        return new_reference(SMALL_INTS[number + SMALL])
+    return PyLong_FromLongLong(number)
+
+
+cdef inline PyObject* new_reference(PyObject* value) noexcept:
+    keep(value)
+    return value
+
+
+cdef PyObject* new_uuid(const uint8_t* p) noexcept:
+    cdef PyObject* item = new(uuid_type)
+    cdef PyObject* number
+    if item == NULL:
+        return NULL
+    number = uuid_number(p)
+    if number == NULL:
+        drop(item)
+        return NULL
+    slot_of(item, uuid_number_slot)[0] = number
+    slot_of(item, uuid_safety_slot)[0] = new_reference(uuid_safety)
+    return item

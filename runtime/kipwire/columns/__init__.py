@@ -1,0 +1,177 @@
+"""Messages as Arrow columns, and columns as messages: many at once, without an object for each value.
+
+    >>> import pyarrow as pa
+    >>> from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
+    >>> from kipwire import columns
+    >>> rows = columns.decode(OffsetCommitValue, pa.array([OffsetCommitValue(offset=7).encode()]))
+    >>> rows.field("offset").to_pylist()
+    [7]
+
+`pip install kipwire[columns]` brings pyarrow. With the compiled kernel (see `kipwire.native`) it is fast; without it,
+and for record formats, the generated classes do the work. See docs/columns.md.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+try:
+    import pyarrow as pa
+except ImportError as error:
+    raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
+
+from kipwire import native
+from kipwire.columns import fit, rows as by_rows
+from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError, decode_error_of_row
+from kipwire.columns.inputs import as_messages, as_rows, split
+from kipwire.columns.shape import Shape, shape_of
+from kipwire.errors import DecodeError
+
+if native.in_use:
+    from kipwire.columns import kernel
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from kipwire.columns.inputs import Messages, Rows
+    from kipwire.structs import Message
+
+__all__ = ["ColumnError", "RowDecodeError", "RowEncodeError", "decode", "encode", "explain", "schema", "split"]
+
+
+def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema:
+    """The columns of a message.
+
+    Each field is a column of its attribute's name: structs are structs, arrays lists, uuids 16 bytes, and what may be
+    null in this version is nullable. Flexible structs end with `unknown_tagged_fields`, a map from tag to content.
+
+    Args:
+        cls: the generated class of a message in one version.
+        fields: only these, as paths such as `topics.partitions.leader_id`; a struct stands for all that is in it.
+
+    Raises:
+        ColumnError: a path leads to no field, or a struct contains itself, which no Arrow type can.
+    """
+    return pa.schema(list(shape_of(cls, fields).type))
+
+
+def decode(
+    cls: type[Message],
+    data: Messages,
+    fields: Iterable[str] | None = None,
+    *,
+    mode: Literal["strict", "null"] = "strict",
+) -> pa.StructArray | pa.ChunkedArray:
+    """The messages as rows: an array of structs with the columns of `schema`.
+
+    Null gives a null row. All of a message is checked, also what is not asked for; a broken message leaves nothing
+    behind in any column.
+
+    Args:
+        cls: the generated class of a message in one version.
+        data: an Arrow array of binary or large binary (also a slice; it is not copied), a chunked one, or a list of
+            bytes; for messages in one buffer see `split`.
+        fields: only these, as paths such as `topics.partitions.leader_id`; a struct stands for all that is in it.
+        mode: what becomes of a broken message: an error with its row (`strict`), or a null row (`null`). What is wrong
+            with it tells `explain`; how many there are, `rows.null_count` less that of the data.
+
+    Returns:
+        As many rows as there are messages, in chunks if the data is.
+
+    Raises:
+        RowDecodeError: of the first broken message.
+        ColumnError: `fields` or `data` is not what it should be, or a column would hold more than 2 GiB.
+    """
+    if mode not in ("strict", "null"):
+        raise ValueError(f"mode is 'strict' or 'null', not {mode!r}")
+    shape = shape_of(cls, fields)
+    strict = mode == "strict"
+    return _by_chunk(as_messages(data), shape.type, lambda chunk, first: _read(cls, shape, chunk, first, strict=strict))
+
+
+def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
+    """The bytes of messages that are given as rows, the reverse of `decode`; a null row gives null.
+
+    Tagged fields at their defaults are left out, as `cls.encode` does.
+
+    Args:
+        cls: the generated class of a message in one version.
+        rows: an array of structs, a chunked one, a record batch or a table. Columns are found by name; those of tagged
+            fields may be missing. A type may be another one that holds the same values.
+
+    Returns:
+        As many messages as there are rows, in chunks if the rows are.
+
+    Raises:
+        RowEncodeError: of the first row with a value that cannot be written; it tells the path.
+        EncodeError: a column is missing, is one too many or has a type that does not fit.
+        ColumnError: the rows are no structs, or have more than 2 GiB together.
+    """
+    given = as_rows(rows)
+    shape = shape_of(cls)
+    fit.check_columns(cls, shape, given.type)
+    return _by_chunk(given, pa.binary(), lambda chunk, first: _write(cls, shape, chunk, first))
+
+
+def explain(cls: type[Message], data: Messages, rows: pa.StructArray | pa.ChunkedArray) -> pa.StringArray:
+    """What is wrong with the broken messages among the data, by the row decoder.
+
+    Args:
+        cls: the class that `decode` was called with.
+        data: what `decode` was called with.
+        rows: what it gave with `mode="null"`.
+
+    Returns:
+        A text for each row that is null although there is a message: field path, byte offset and reason. Null for all
+        other rows.
+
+    Raises:
+        ColumnError: there are not as many rows as messages.
+    """
+    messages = as_messages(data)
+    if len(messages) != len(rows):
+        raise ColumnError(f"{len(rows)} rows do not come from {len(messages)} messages")
+    texts: list[str | None] = [None] * len(rows)
+    for row, is_null in enumerate(rows.is_null().to_pylist()):
+        if is_null and messages[row].is_valid:
+            try:
+                cls.decode(messages[row].as_py())
+            except DecodeError as error:
+                texts[row] = str(error)
+    return pa.array(texts, pa.string())
+
+
+def _by_chunk(
+    given: pa.Array | pa.ChunkedArray, type_: pa.DataType, convert: Callable[[pa.Array, int], pa.Array]
+) -> pa.Array | pa.ChunkedArray:
+    """Convert an array, or each chunk of several; `convert` gets a chunk and the number of its first row."""
+    if isinstance(given, pa.Array):
+        return convert(given, 0)
+    chunks, first = [], 0
+    for chunk in given.chunks:
+        chunks.append(convert(chunk, first))
+        first += len(chunk)
+    return pa.chunked_array(chunks, type_)
+
+
+def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
+    if not (native.in_use and kernel.serves(cls)):
+        return by_rows.read(cls, shape, messages, first, strict=strict)
+    broken, rows = kernel.read(cls, shape, messages, strict=strict)
+    if broken >= 0:
+        try:
+            cls.decode(messages[broken].as_py())
+        except DecodeError as error:
+            raise decode_error_of_row(first + broken, error) from None
+        raise AssertionError(f"{cls.NAME} v{cls.VERSION}: the kernel refused what its class accepts")
+    return rows
+
+
+def _write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -> pa.BinaryArray:
+    if native.in_use and kernel.serves(cls):
+        try:
+            return kernel.write(cls, shape, rows)
+        except kernel.UnusualError:
+            pass
+    return by_rows.write(cls, shape, rows, first)

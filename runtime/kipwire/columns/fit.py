@@ -1,0 +1,123 @@
+"""Whether the columns that are given are those of a message: names and types, before any value is looked at."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import pyarrow as pa
+
+from kipwire.errors import EncodeError
+from kipwire.walk import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.columns.shape import Column, Shape
+    from kipwire.structs import Message
+
+
+def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> None:
+    """See that a struct type has the columns of a message, in any order.
+
+    A column's type may be another one that holds the same values, such as `large_string` for `string` or `int64` for
+    `int32`. Columns of tagged fields may be missing: then they are at their defaults.
+
+    Raises:
+        EncodeError: a column is missing, is one too many or is of another type; it tells the path.
+    """
+    _Check(cls).struct(shape, given)
+
+
+class _Check:
+    def __init__(self, cls: type[Message]) -> None:
+        self.cls = cls
+        self.path: list[str | int] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        raise EncodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), reason)
+
+    def struct(self, shape: Shape, given: pa.DataType) -> None:
+        if not pa.types.is_struct(given):
+            self.fail(f"must be a struct, not {given}")
+        names = [one.name for one in given]
+        for column in shape.columns:
+            self.path.append(column.name)
+            if names.count(column.name) > 1:
+                self.fail("there are several columns of this name")
+            if column.name in names:
+                self.column(column, given.field(column.name).type)
+            elif column.field is not None and column.field.tag is None:
+                self.fail("the column is missing")
+            self.path.pop()
+        for name in names:
+            if all(name != column.name for column in shape.columns):
+                self.path.append(name)
+                self.fail("this version has no such field")
+
+    def column(self, column: Column, given: pa.DataType) -> None:
+        if given == pa.null():
+            return
+        if column.field is None:
+            self.unknown(given)
+            return
+        if column.field.array:
+            if not is_any_list(given):
+                self.fail(f"must be a list, not {given}")
+            given = given.value_type
+            if given == pa.null():
+                return
+        if column.shape is not None:
+            self.struct(column.shape, given)
+        else:
+            self.primitive(column.field.element, given)
+
+    def primitive(self, element: str, given: pa.DataType) -> None:
+        types = pa.types
+        if element == "bool":
+            fits = types.is_boolean(given)
+        elif element == "float64":
+            fits = types.is_float64(given) or types.is_float32(given)
+        elif element == "string":
+            fits = types.is_string(given) or types.is_large_string(given) or types.is_string_view(given)
+        elif element in ("bytes", "records"):
+            fits = is_any_binary(given)
+        elif element == "uuid":
+            fits = is_any_binary(given) or given == pa.uuid()
+        else:
+            fits = types.is_integer(given)
+        if not fits:
+            self.fail(f"must be a column of {_WANTED.get(element, element)}, not {given}")
+
+    def unknown(self, given: pa.DataType) -> None:
+        if not is_any_list(given) and not pa.types.is_map(given):
+            self.fail(f"must be a map from int32 to binary, not {given}")
+        entries = given.value_type if is_any_list(given) else pa.struct([given.key_field, given.item_field])
+        if not pa.types.is_struct(entries) or entries.num_fields != 2:
+            self.fail(f"must be a map from int32 to binary, not {given}")
+        if not pa.types.is_integer(entries.field(0).type) or not is_any_binary(entries.field(1).type):
+            self.fail(f"must be a map from int32 to binary, not {given}")
+
+
+_WANTED = {"bytes": "binary", "records": "binary", "uuid": "fixed_size_binary[16]"}
+
+
+def is_any_list(given: pa.DataType) -> bool:
+    """Whether it is one of Arrow's types of lists."""
+    types = pa.types
+    return (
+        types.is_list(given)
+        or types.is_large_list(given)
+        or types.is_fixed_size_list(given)
+        or types.is_list_view(given)
+        or types.is_large_list_view(given)
+    )
+
+
+def is_any_binary(given: pa.DataType) -> bool:
+    """Whether it is one of Arrow's types of bytes."""
+    types = pa.types
+    return (
+        types.is_binary(given)
+        or types.is_large_binary(given)
+        or types.is_binary_view(given)
+        or types.is_fixed_size_binary(given)
+    )

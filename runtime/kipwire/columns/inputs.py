@@ -1,0 +1,98 @@
+"""What may be given as messages or as rows, brought into the few forms that the rest works on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kipwire.columns.errors import ColumnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Buffer = bytes | bytearray | memoryview
+    Messages = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
+    """Messages as `decode` takes them; anything with Arrow's C data interface will do, such as a column of polars."""
+    Rows = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
+    """Rows as `encode` takes them; anything with Arrow's C data interface will do, such as a table of polars."""
+
+
+def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.Array:
+    """The messages that stand one behind the other in a buffer, as an array that `decode` takes; nothing is copied.
+
+    Args:
+        buffer: their bytes.
+        offsets: where each starts, and behind them where the last one ends: one more than there are messages. An
+            Arrow array of int32 or int64 is taken as it is.
+
+    Raises:
+        ColumnError: the offsets descend or lie outside the buffer.
+
+    Example:
+        decode(HeartbeatRequest, split(data, [0, 67, 134]))
+    """
+    ends = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
+    kinds = {pa.int32(): pa.binary(), pa.int64(): pa.large_binary()}
+    if ends.type not in kinds or ends.null_count or not len(ends):
+        raise ColumnError(f"offsets are one or more int32 or int64 without null, not {len(ends)} {ends.type}")
+    data = buffer if isinstance(buffer, pa.Buffer) else pa.py_buffer(buffer)
+    array = pa.Array.from_buffers(
+        kinds[ends.type], len(ends) - 1, [None, ends.buffers()[1], data], offset=ends.offset
+    )
+    return _validated(array, "offsets")
+
+
+def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
+    """Messages as an array, or chunks, of type `binary` or `large_binary`.
+
+    Raises:
+        ColumnError: they are something else than bytes.
+    """
+    given = _as_arrow(data)
+    if given is None:
+        try:
+            return pa.array(data, pa.large_binary())
+        except (pa.ArrowException, TypeError) as error:
+            raise ColumnError(f"messages are an Arrow array or a list of bytes: {error}") from error
+    if pa.types.is_binary(given.type) or pa.types.is_large_binary(given.type):
+        return given
+    if pa.types.is_binary_view(given.type) or pa.types.is_fixed_size_binary(given.type) or given.type == pa.null():
+        return given.cast(pa.large_binary())
+    raise ColumnError(f"messages are of type binary or large_binary, not {given.type}")
+
+
+def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
+    """Rows as an array, or chunks, of structs.
+
+    Raises:
+        ColumnError: they are something else than structs.
+    """
+    if isinstance(rows, (pa.RecordBatch, pa.Table)):
+        return rows.to_struct_array()
+    given = _as_arrow(rows)
+    if given is None:
+        raise ColumnError(f"rows are an Arrow array of structs, a record batch or a table, not {type(rows).__name__}")
+    if not pa.types.is_struct(given.type):
+        raise ColumnError(f"rows are of a struct type, not {given.type}")
+    return given
+
+
+def _as_arrow(data: Any) -> pa.Array | pa.ChunkedArray | None:
+    """What has Arrow's C data interface as array or chunks; None for anything else."""
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return data
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.chunked_array(data)
+    if hasattr(data, "__arrow_c_array__"):
+        return pa.array(data)
+    return None
+
+
+def _validated(array: pa.Array, what: str) -> pa.Array:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"{what} that make no sense: {error}") from error
+    return array

@@ -1,0 +1,153 @@
+"""Columns by way of the compiled kernel: Arrow's buffers go in and come out as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kipwire import _kernel
+from kipwire.columns import fit
+from kipwire.columns.errors import ColumnError, too_much
+from kipwire.columns.shape import UNKNOWN_TYPE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.columns.shape import Column, Shape
+    from kipwire.structs import Message
+
+    Names = tuple[tuple[str, "Names | None"], ...]
+    """The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""
+
+serves = _kernel.serves
+
+
+class UnusualError(Exception):
+    """Rows that the kernel does not write; the generated code may."""
+
+
+def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) -> tuple[int, pa.StructArray]:
+    """The number of the first broken message, or -1, and the rows. Other broken messages are null where not strict.
+
+    Raises:
+        ColumnError: a column would outgrow its offsets, or the array of messages is damaged.
+    """
+    large = pa.types.is_large_binary(messages.type)
+    validity, offsets, content = messages.buffers()
+    if not len(messages):
+        return -1, pa.array([], shape.type)
+    try:
+        failed, parts = _kernel.read_columns(
+            cls, _names(shape), (validity, offsets, content or b""), large, messages.offset, len(messages), strict
+        )
+    except OverflowError:
+        raise too_much() from None
+    except ValueError as error:
+        raise ColumnError(f"the array of messages is damaged: {error}") from error
+    return failed, _array(shape.type, parts)
+
+
+def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
+    """The bytes of rows.
+
+    Raises:
+        UnusualError: the generated code has to look at them.
+        ColumnError: all rows together have too many bytes, or the array of rows is damaged.
+    """
+    try:
+        failed, offsets, content = _kernel.write_columns(cls, _names(shape, rows.type), _given(shape, rows))
+    except OverflowError:
+        raise too_much() from None
+    except pa.ArrowException as error:  # a value does not fit the type of its column
+        raise UnusualError from error
+    except ValueError as error:
+        raise ColumnError(f"the array of rows is damaged: {error}") from error
+    if failed >= 0:
+        raise UnusualError
+    validity = rows.is_valid().buffers()[1] if rows.null_count else None
+    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(content)]
+    return pa.Array.from_buffers(pa.binary(), len(rows), buffers)
+
+
+def _names(shape: Shape, given: pa.StructType | None = None) -> Names:
+    """The names of the columns, or of those of them that are given."""
+    names = []
+    for column in shape.columns:
+        if given is None or given == pa.null():
+            names.append((column.name, column.shape and _names(column.shape)))
+        elif given.get_field_index(column.name) >= 0:
+            type_ = given.field(column.name).type
+            inner = type_.value_type if fit.is_any_list(type_) else type_
+            names.append((column.name, column.shape and _names(column.shape, inner)))
+    return tuple(names)
+
+
+def _array(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.Array:
+    """The array that the kernel's parts make up: number of values, buffers, and the same of the arrays in it."""
+    count, buffers, children = parts
+    return pa.Array.from_buffers(
+        type_,
+        count,
+        [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers],
+        children=[_array(type_.field(number).type, child) for number, child in enumerate(children)],
+    )
+
+
+# What the kernel gets of an array: number of values, number of the first in its buffers, buffers, and the same of the
+# arrays in it. Arrays of other types that hold the same values are made those of the schema first.
+
+Given = tuple[int, int, list[Any], list[Any]]
+
+
+def _given(shape: Shape, rows: pa.StructArray) -> Given:
+    children = []
+    for column in shape.columns:
+        number = rows.type.get_field_index(column.name)
+        if number >= 0:
+            children.append(_given_column(column, rows.field(number)))
+    return len(rows), rows.offset, rows.buffers()[:1], children
+
+
+def _given_column(column: Column, array: pa.Array) -> Given:
+    if column.field is None:
+        return _given_unknown(array)
+    if not column.field.array:
+        return _given_elements(column, array, column.type)
+    lists = _as_lists(array, column.type)
+    elements = _given_elements(column, lists.values, column.type.value_type)
+    return len(lists), lists.offset, lists.buffers()[:2], [elements]
+
+
+def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """An array of any kind of lists, or of nothing but null, as one of lists or maps."""
+    if array.type == pa.null():
+        return array.cast(type_)
+    if pa.types.is_list(array.type) or pa.types.is_map(array.type):
+        return array
+    return array.cast(pa.list_(array.type.value_field))
+
+
+def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
+    """The values of a field that is no array, or of the elements of one that is."""
+    if column.shape is not None:
+        if array.type == pa.null():
+            array = array.cast(type_)
+        if column.field is not None and column.field.array and array.null_count:
+            raise UnusualError
+        return _given(column.shape, array)
+    if array.type == pa.uuid():
+        array = array.storage
+    if array.type != type_:
+        array = array.cast(type_)
+    return len(array), array.offset, array.buffers(), []
+
+
+def _given_unknown(array: pa.Array) -> Given:
+    """Unknown tagged fields: maps or, from readers that have none, lists of structs."""
+    lists = _as_lists(array, UNKNOWN_TYPE)
+    entries = lists.values
+    tags, contents = entries.field(0).cast(UNKNOWN_TYPE.key_type), entries.field(1).cast(UNKNOWN_TYPE.item_type)
+    if entries.null_count or tags.null_count:
+        raise UnusualError
+    inner = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
+    return len(lists), lists.offset, lists.buffers()[:2], [(len(entries), entries.offset, [None], inner)]

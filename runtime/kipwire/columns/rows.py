@@ -1,0 +1,216 @@
+"""Columns by way of the generated classes, a message at a time: what every class can, also without the kernel."""
+
+from __future__ import annotations
+
+import gc
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.errors import DecodeError, EncodeError
+from kipwire.walk import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.columns.shape import Column, Shape
+    from kipwire.structs import Message, Struct
+
+ROWS_AT_A_TIME = 1024
+"""Rows of which there are Python objects at the same time."""
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Switch Python's cyclic garbage collector off: it takes most of the time where many objects are made."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+# From bytes to columns.
+
+
+def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
+    """The rows of messages; a broken one is null, or an error.
+
+    Args:
+        cls: the class of the messages.
+        shape: the columns to make.
+        messages: an array of binary or large binary.
+        first: the number of the first row.
+        strict: whether a broken message is an error.
+
+    Raises:
+        RowDecodeError: the first broken message.
+        ColumnError: a column would outgrow its offsets.
+    """
+    parts = []
+    for start in range(0, len(messages), ROWS_AT_A_TIME):
+        with no_garbage_collection():
+            items: list[Message | None] = []
+            for row, data in enumerate(messages.slice(start, ROWS_AT_A_TIME).to_pylist(), first + start):
+                try:
+                    items.append(None if data is None else cls.decode(data))
+                except DecodeError as error:
+                    if strict:
+                        raise decode_error_of_row(row, error) from None
+                    items.append(None)
+            parts.append(_structs(shape, items, nullable=True))
+    try:
+        return pa.concat_arrays(parts) if parts else pa.array([], shape.type)
+    except pa.ArrowInvalid as error:
+        raise too_much() from error
+
+
+def _structs(shape: Shape, items: list[Any], *, nullable: bool) -> pa.StructArray:
+    children = [_values(column, items) for column in shape.columns]
+    return pa.Array.from_buffers(shape.type, len(items), [_validity(items, nullable)], children=children)
+
+
+def _values(column: Column, items: list[Struct | None]) -> pa.Array:
+    """One column of structs, some of which may be null: then the value does not matter."""
+    field = column.field
+    if field is None:
+        return _unknown(column.type, [{} if item is None else item._unknown_tagged_fields or {} for item in items])
+    nothing: Any = None if column.nullable or column.shape is not None else _BLANKS.get(field.element, 0)
+    if field.array:
+        nothing = None if column.nullable else []
+    values = [nothing if item is None else getattr(item, column.name) for item in items]
+    if field.array:
+        elements = [element for value in values if value for element in value]
+        made = _elements(column, elements)
+        offsets = _offsets([0 if value is None else len(value) for value in values])
+        buffers = [_validity(values, column.nullable), offsets]
+        return pa.Array.from_buffers(column.type, len(values), buffers, children=[made])
+    if column.shape is not None:
+        return _structs(column.shape, values, nullable=column.nullable)
+    return _primitives(column.type, values)
+
+
+def _elements(column: Column, elements: list[Any]) -> pa.Array:
+    if column.shape is not None:
+        return _structs(column.shape, elements, nullable=False)
+    return _primitives(column.type.value_type, elements)
+
+
+def _primitives(type_: pa.DataType, values: list[Any]) -> pa.Array:
+    if pa.types.is_fixed_size_binary(type_):
+        values = [value if value is None else value.bytes for value in values]
+    return pa.array(values, type_)
+
+
+def _unknown(type_: pa.MapType, values: list[dict[int, bytes]]) -> pa.MapArray:
+    tags = pa.array([tag for value in values for tag in value], type_.key_type)
+    contents = pa.array([content for value in values for content in value.values()], type_.item_type)
+    entries = pa.StructArray.from_arrays([tags, contents], fields=[type_.key_field, type_.item_field])
+    return pa.Array.from_buffers(type_, len(values), [None, _offsets([*map(len, values)])], children=[entries])
+
+
+def _validity(values: list[Any], nullable: bool) -> pa.Buffer | None:
+    return pa.array([value is not None for value in values], pa.bool_()).buffers()[1] if nullable else None
+
+
+def _offsets(sizes: list[int]) -> pa.Buffer:
+    return pa.array([0, *accumulate(sizes)], pa.int32()).buffers()[1]
+
+
+_BLANKS = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": uuid.UUID(int=0)}
+"""What stands for no value where there is no null; for numbers it is 0."""
+
+
+# From columns to bytes.
+
+
+def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -> pa.BinaryArray:
+    """The bytes of rows; a null row gives null.
+
+    Args:
+        cls: the class of the messages.
+        shape: all of its columns.
+        rows: structs whose columns `fit.check_columns` has accepted.
+        first: the number of the first row.
+
+    Raises:
+        RowEncodeError: the first row with a value that cannot be written.
+        ColumnError: all rows together have more bytes than offsets can tell of.
+    """
+    encoded: list[bytes | None] = []
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        with no_garbage_collection():
+            for row, value in enumerate(rows.slice(start, ROWS_AT_A_TIME).to_pylist(), first + start):
+                try:
+                    encoded.append(None if value is None else _Maker(cls).struct(shape, value).encode())
+                except EncodeError as error:
+                    raise encode_error_of_row(row, error) from None
+    made = pa.array(encoded, pa.large_binary())
+    try:
+        return made.cast(pa.binary())
+    except pa.ArrowInvalid as error:
+        raise too_much() from error
+
+
+class _Maker:
+    """Makes one message of the plain values that Arrow gives, keeping track of the path."""
+
+    def __init__(self, cls: type[Message]) -> None:
+        self.cls = cls
+        self.path: list[str | int] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        raise EncodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), reason)
+
+    def struct(self, shape: Shape, values: dict[str, Any]) -> Any:
+        made = {}
+        for column in shape.columns:
+            if column.name in values:  # a tagged field may be missing
+                self.path.append(column.name)
+                made[column.name] = self.value(column, values[column.name])
+                self.path.pop()
+        unknown = made.pop("unknown_tagged_fields", None)
+        item = shape.cls(**made)
+        item._unknown_tagged_fields = unknown
+        return item
+
+    def value(self, column: Column, value: Any) -> Any:
+        if value is None:
+            return None
+        if column.field is None:
+            return self.unknown(value)
+        if not column.field.array:
+            return self.element(column, value)
+        made = []
+        for index, element in enumerate(value):
+            self.path.append(index)
+            made.append(self.element(column, element))
+            self.path.pop()
+        return made
+
+    def element(self, column: Column, value: Any) -> Any:
+        if column.shape is not None and value is not None:
+            return self.struct(column.shape, value)
+        if isinstance(value, bytes) and column.field is not None and column.field.element == "uuid":
+            if len(value) != 16:
+                self.fail(f"a uuid has 16 bytes, not {len(value)}")
+            return uuid.UUID(bytes=value)
+        return value
+
+    def unknown(self, pairs: list[Any]) -> dict[int, bytes]:
+        """Unknown tagged fields, which come as pairs or, from readers that have no maps, as dicts."""
+        made: dict[int, bytes] = {}
+        for pair in pairs:
+            if pair is None:
+                self.fail("its entries must not be null")
+            tag, content = pair.values() if isinstance(pair, dict) else pair
+            if tag in made:
+                self.fail(f"tag {tag} stands there twice")
+            made[tag] = content
+        return made

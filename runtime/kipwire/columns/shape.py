@@ -1,0 +1,126 @@
+"""The shape of columns: which columns a struct has and of which Arrow types, from the field metadata of its class."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipwire.columns.errors import ColumnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kipwire.fields import Field
+    from kipwire.structs import Message, Struct
+
+UNKNOWN = "unknown_tagged_fields"
+"""The column of the tagged fields that no version knows; every flexible struct has it."""
+
+PRIMITIVES = {
+    "bool": pa.bool_(),
+    "int8": pa.int8(),
+    "int16": pa.int16(),
+    "uint16": pa.uint16(),
+    "int32": pa.int32(),
+    "uint32": pa.uint32(),
+    "int64": pa.int64(),
+    "float64": pa.float64(),
+    "uuid": pa.binary(16),  # as plain bytes, since few readers of Arrow know an extension type
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "records": pa.binary(),
+}
+"""The Arrow type of each type of the spec language."""
+
+UNKNOWN_TYPE = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
+
+
+class Column(NamedTuple):
+    """One field as a column."""
+
+    name: str
+    """The attribute's name."""
+    type: pa.DataType
+    nullable: bool
+    field: Field | None
+    """None for the unknown tagged fields."""
+    shape: Shape | None
+    """Of a struct or of an array's structs."""
+
+
+class Shape(NamedTuple):
+    """The columns of one struct."""
+
+    cls: type[Struct]
+    columns: tuple[Column, ...]
+    """In the order of the spec, the unknown tagged fields last."""
+    type: pa.StructType
+
+
+Choice = dict[str, "Choice | None"]
+"""The chosen columns by name, each with what is chosen in it; None for all of it."""
+
+
+def shape_of(cls: type[Message], fields: Iterable[str] | None = None) -> Shape:
+    """The shape of a message, or of what is chosen of it.
+
+    Args:
+        cls: the generated class of a message in one version.
+        fields: paths of attributes such as `topics.partitions.leader_id`; a struct stands for all that is in it.
+
+    Raises:
+        ColumnError: a path leads to no field, or a struct contains itself, which no Arrow type can.
+        TypeError: `fields` is one text instead of several.
+    """
+    if isinstance(fields, str):
+        raise TypeError(f"fields are a list of paths, not one text: [{fields!r}]")
+    return _shape_of(cls, None if fields is None else tuple(fields))  # type: ignore[arg-type]  # classes are hashable
+
+
+@lru_cache(maxsize=1024)
+def _shape_of(cls: type[Message], fields: tuple[str, ...] | None) -> Shape:
+    choice = None if fields is None else _choice([path.split(".") for path in fields])
+    return _shape(cls, choice, (), f"{cls.NAME} v{cls.VERSION}")
+
+
+def _choice(paths: list[list[str]]) -> Choice | None:
+    if [] in paths:  # which stands for all, whatever else is there
+        return None
+    inner: dict[str, list[list[str]]] = {}
+    for name, *rest in paths:
+        inner.setdefault(name, []).append(rest)
+    return {name: _choice(rests) for name, rests in inner.items()}
+
+
+def _shape(cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Shape:
+    if cls in outer:
+        raise ColumnError(f"{where}: {cls.__qualname__} contains itself, which no Arrow type can")
+    names = [field.name for field in cls.FIELDS] + [UNKNOWN] * cls.FLEXIBLE
+    for name in choice or ():
+        if name not in names:
+            raise ColumnError(f"{where}: no field {name!r}; there are {', '.join(names) or 'none'}")
+    columns = []
+    for field in cls.FIELDS:
+        if choice is None or field.name in choice:
+            inner = None if choice is None else choice[field.name]
+            columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}"))
+    if cls.FLEXIBLE and (choice is None or UNKNOWN in choice):
+        columns.append(Column(UNKNOWN, UNKNOWN_TYPE, nullable=False, field=None, shape=None))
+    fields = [pa.field(column.name, column.type, nullable=column.nullable) for column in columns]
+    return Shape(cls, tuple(columns), pa.struct(fields))
+
+
+def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Column:
+    if field.struct is not None:
+        shape = _shape(field.struct, choice, outer, where)
+        element = shape.type
+    elif choice:
+        raise ColumnError(f"{where}: it is no struct and has no field {next(iter(choice))!r}")
+    else:
+        shape = None
+        element = PRIMITIVES[field.element]
+    type_ = pa.list_(pa.field("item", element, nullable=False)) if field.array else element
+    return Column(field.name, type_, field.nullable, field, shape)

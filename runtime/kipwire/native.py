@@ -1,0 +1,59 @@
+"""The compiled kernel: whether it is in use, and why.
+
+    >>> from kipwire import native
+    >>> native.in_use, native.reason
+    (False, 'KIPWIRE_NATIVE=0 switches it off')
+
+Where it is in use its functions are the methods `decode`, `read`, `encode` and `encoded_size` of every message; what it
+does not serve it hands on to the Python methods that it took the place of. See docs/native.md.
+"""
+
+from __future__ import annotations
+
+import os
+
+from kipwire.structs import Message
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+in_use: bool
+"""Whether messages are read and written by the kernel."""
+reason: str
+"""Why that is so, in a few words."""
+
+
+def _load() -> tuple[ModuleType | None, str]:
+    """The kernel, if there is one and it is wanted, and the reason."""
+    if os.environ.get("KIPWIRE_NATIVE") == "0":
+        return None, "KIPWIRE_NATIVE=0 switches it off"
+    try:
+        from kipwire import _kernel
+    except ImportError as error:
+        return None, f"it is not built for this Python: {error}"
+    return _kernel, f"it is built: {_kernel.__file__}"
+
+
+PYTHON_METHODS = {
+    "decode": vars(Message)["decode"].__func__,
+    "read": vars(Message)["read"].__func__,
+    "encode": Message.encode,
+    "encoded_size": Message.encoded_size,
+}
+"""The functions behind the methods that the kernel takes the place of."""
+
+
+def _take_over(kernel: ModuleType) -> None:
+    kernel.fall_back_on(**PYTHON_METHODS)
+    for name, method in PYTHON_METHODS.items():
+        function = getattr(kernel, name)
+        function.__doc__ = method.__doc__
+        function.__qualname__ = method.__qualname__
+        setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
+
+
+kernel, reason = _load()
+in_use = kernel is not None
+if kernel is not None:
+    _take_over(kernel)

@@ -1,0 +1,90 @@
+"""Build the compiled kernel, kipwire._kernel, for the Python that runs this.
+
+    python scripts/build_native.py [--into FOLDER] [--sanitize]
+
+It needs Cython, setuptools and a C compiler; without them it says what is missing and exits with 1. The path of the
+built file is the last line of the output. Nothing is done where the file is newer than its sources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "runtime" / "kernel"
+PACKAGE = ROOT / "runtime" / "kipwire"
+
+OPTIMIZED = ["-O3", "-g0"]
+SANITIZED = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+class BuildError(Exception):
+    """The kernel cannot be built here."""
+
+
+def target(folder: Path) -> Path:
+    """The file that a build puts into a folder."""
+    return folder / f"_kernel{EXTENSION_SUFFIXES[0]}"
+
+
+def is_fresh(built: Path) -> bool:
+    """Whether a built file is newer than what it is made of."""
+    sources = [*SOURCES.iterdir(), Path(__file__)]
+    return built.exists() and all(built.stat().st_mtime > source.stat().st_mtime for source in sources)
+
+
+def build(folder: Path, flags: list[str]) -> None:
+    """Translate to C and compile; C and object files go to build/.
+
+    Raises:
+        BuildError: a tool is missing or fails; tools that fail have said why on the standard error output.
+    """
+    try:
+        from Cython.Build import cythonize
+        from Cython.Compiler.Errors import CompileError
+        from setuptools import Distribution, Extension
+        from setuptools.errors import BaseError, CCompilerError
+    except ImportError as error:
+        raise BuildError(f"{error}; pip install cython setuptools") from None
+
+    work = ROOT / "build" / ("sanitized" if flags is SANITIZED else "native")
+    os.chdir(ROOT)  # the tools keep paths relative to it
+    extension = Extension(
+        "_kernel",
+        [str((SOURCES / "_kernel.pyx").relative_to(ROOT))],
+        extra_compile_args=flags,
+        extra_link_args=[flag for flag in flags if flag.startswith("-fsanitize")],
+    )
+    try:
+        modules = cythonize([extension], build_dir=str(work), include_path=[str(SOURCES)], quiet=True)
+        command = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
+        command.build_lib, command.build_temp, command.force = str(folder), str(work), True
+        command.ensure_finalized()
+        command.run()
+    except (CompileError, BaseError, CCompilerError) as error:
+        raise BuildError(str(error) or "Cython refuses the sources") from None
+
+
+def main() -> int:
+    """Run the command line; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--into", type=Path, default=PACKAGE, help="folder of the built file (default: the package)")
+    parser.add_argument("--sanitize", action="store_true", help="with AddressSanitizer and UBSan, for fuzzing")
+    options = parser.parse_args()
+    folder = options.into.resolve()
+    if not is_fresh(target(folder)):
+        try:
+            build(folder, SANITIZED if options.sanitize else OPTIMIZED)
+        except BuildError as error:
+            print(f"the kernel was not built: {error}", file=sys.stderr)
+            return 1
+    print(target(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
