@@ -11,3 +11,7 @@ class SourceError(KipwireError):
 
 class JobError(KipwireError):
     """A job that cannot do what it was asked for; the text says what would be right."""
+
+
+class BrokenMessageError(KipwireError):
+    """Bytes in a column that are not the message they should be."""

@@ -77,6 +77,4 @@ def _segment(path: Path) -> Segment | None:
         size = path.stat().st_size
     except FileNotFoundError:  # the broker has just removed it
         return None
-    return Segment(
-        str(path.absolute()), folder["topic"], int(folder["partition"]), int(file["base_offset"]), size
-    )
+    return Segment(str(path.absolute()), folder["topic"], int(folder["partition"]), int(file["base_offset"]), size)

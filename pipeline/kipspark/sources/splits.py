@@ -11,7 +11,7 @@ from pathlib import Path
 from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
-from kipspark.segments import Segment
+from kipspark.sources.segments import Segment
 
 DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
 """Bytes of a range unless told otherwise; starting a task costs as much as reading a few MiB."""

@@ -13,10 +13,10 @@ from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.log_rows import LOG_SCHEMA, Wanted, read_rows
-from kipspark.options import FAILFAST, MODES, PERMISSIVE, Options
-from kipspark.segments import Segment, find_segments
-from kipspark.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before
+from kipspark.sources.log_rows import LOG_SCHEMA, Wanted, read_rows
+from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
+from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before
 from kipspark.types import struct_type
 
 OPTIONS = (
@@ -50,7 +50,7 @@ class KafkaLogSource(DataSource):
         """Reads all there is at the moment."""
         return _LogReader(_request(self.options))
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  Spark's own name
         """Reads what there is and then what is added."""
         return _LogStreamReader(_request(self.options))
 
@@ -128,10 +128,10 @@ class _LogStreamReader(DataSourceStreamReader):
         self.request = request
         self.ends: dict[str, _End] = {}
 
-    def initialOffset(self) -> dict[str, int]:
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
         return {}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  Spark's own name
         latest = dict(start)
         for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
             self.ends[folder] = end = _end(list(replica)[-1], self.ends.get(folder))

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from kipspark.errors import SourceError
 from kipspark.garbage import no_garbage_collection
-from kipspark.splits import Split, batch_head
-from kipspark.timestamps import TIMESTAMP, microseconds
+from kipspark.sources.splits import Split, batch_head
+from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import DecodeError
 from kipwire.records import RecordBatch, read_segment
 
