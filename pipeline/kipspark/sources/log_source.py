@@ -90,18 +90,35 @@ def _request(given: Mapping[str, str]) -> _Request:
     )
 
 
+Work = tuple[Split, Wanted]
+
+
 class _Task(InputPartition):
     """What one Spark task reads."""
 
-    def __init__(self, split: Split, wanted: Wanted) -> None:
+    def __init__(self, work: list[Work]) -> None:
         super().__init__(None)
-        self.split = split
-        self.wanted = wanted
+        self.work = work
+
+
+def _tasks(work: list[Work], split_bytes: int) -> list[InputPartition]:
+    """Tasks of about so many bytes: many small segments together cost less than a task for each."""
+    tasks: list[InputPartition] = []
+    some: list[Work] = []
+    size = 0
+    for split, wanted in work:
+        if some and size + split.end - split.start > split_bytes:
+            tasks.append(_Task(some))
+            some, size = [], 0
+        some.append((split, wanted))
+        size += split.end - split.start
+    return [*tasks, _Task(some)] if some else tasks
 
 
 def _read(task: InputPartition) -> Iterator[pa.RecordBatch]:
-    if isinstance(task, _Task):
-        yield from read_rows(task.split, task.wanted)  # else it is None: Spark makes a task even if there is nothing
+    if isinstance(task, _Task):  # else it is None: Spark makes a task even if there is nothing
+        for split, wanted in task.work:
+            yield from read_rows(split, wanted)
 
 
 class _LogReader(DataSourceReader):
@@ -110,12 +127,13 @@ class _LogReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         wanted = self.request.wanted
-        return [
-            _Task(split, wanted)
+        work = [
+            (split, wanted)
             for _, replica in groupby(self.request.segments(), lambda segment: segment.folder)
             for segment in _between(list(replica), wanted.first_offset or 0, wanted.end_offset)
             for split in cut(segment, self.request.split_bytes, position_before(segment, wanted.first_offset or 0))
         ]
+        return _tasks(work, self.request.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(partition)
@@ -139,7 +157,7 @@ class _LogStreamReader(DataSourceStreamReader):
         return latest
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        tasks: list[InputPartition] = []
+        work: list[Work] = []
         for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
             segments = list(replica)
             first, behind = start.get(folder), end.get(folder, 0)
@@ -151,8 +169,8 @@ class _LogStreamReader(DataSourceStreamReader):
             wanted = _narrowed(self.request.wanted, first or 0, behind)
             for segment in _between(segments, wanted.first_offset or 0, behind):
                 position = position_before(segment, wanted.first_offset or 0)
-                tasks += [_Task(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
-        return tasks
+                work += [(split, wanted) for split in cut(segment, self.request.split_bytes, position)]
+        return _tasks(work, self.request.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(partition)

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 
 from kipspark.sources.segments import Segment
 
-DEFAULT_SPLIT_BYTES = 64 * 1024 * 1024
+DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
 """Bytes of a range unless told otherwise; starting a task costs as much as reading a few MiB."""
 
 _INDEX_ENTRY = Packer(">ii")
