@@ -27,7 +27,7 @@ def records(log: DataFrame) -> DataFrame:
     Raises:
         BrokenMessageError: when it is computed, at the first record that is broken.
     """
-    decoded = log.where(sf.col("topic") == TOPIC).select(
+    decoded = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         "offset", sf.col("timestamp").alias("time"), from_metadata("value").alias("record")
     )
     type_ = sf.col("record.type")

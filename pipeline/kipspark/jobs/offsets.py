@@ -33,8 +33,8 @@ _MEMBER = ("member_id", "client_id", "client_host")
 def commits(log: DataFrame) -> DataFrame:
     """Every commit, on streams too.
 
-    Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, log_partition, log_offset.
-    `offset` is the next one that the group would read; it is null where the commit was deleted.
+    Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, is_transactional, log_partition,
+    log_offset. `offset` is the next one that the group would read; it is null where the commit was deleted.
     """
     record = from_coordinator("key", "value", types=[_COMMIT])
     key, value = sf.col("record.key.offset_commit"), sf.col("record.value.offset_commit")
@@ -50,6 +50,7 @@ def commits(log: DataFrame) -> DataFrame:
             value["leader_epoch"].alias("leader_epoch"),
             value["metadata"].alias("metadata"),
             value.isNull().alias("is_deleted"),
+            "is_transactional",
             sf.col("log_partition"),
             sf.col("log_offset"),
         )
@@ -148,7 +149,8 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
     return log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
-        sf.col("timestamp"),
+        "timestamp",
+        "is_transactional",
         record.alias("record"),
     )
 
