@@ -8,7 +8,7 @@ KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo wheel clean
+.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo demo-spark bench-spark wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -57,11 +57,18 @@ types: setup  ## Check the types of all code, by mypy and by pyright
 demo: generate  ## The main job: generate, then decode a capture of a real cluster and encode it again
 	$(BIN)/python examples/decode_capture.py
 
+demo-spark: setup  ## Group commits and lag of a sample cluster, on Spark: tables here, and a page with charts
+	@mkdir -p build
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/kipspark offsets --html build/offsets.html
+
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
+
+bench-spark: setup  ## Rows a second of the pipeline; a million messages of which 10,000 are broken
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings

@@ -36,6 +36,8 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
         spark = (
             builder.master(master or "local[*]")
             .config("spark.ui.enabled", "false")
+            # Spark's own 200 are for clusters: here most of the time would go into starting tasks.
+            .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "OFF")  # what goes wrong is told by the command
             .getOrCreate()

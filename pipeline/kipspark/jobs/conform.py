@@ -104,7 +104,7 @@ def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             made = [random_message(cls, random, unknown=number % 2 == 1) for number in range(case["count"])]
             rows += [
                 {**{name: case[name] for name in ("package", "message", "version")}, **row}
-                for row in _differing(cls, made)
+                for row in differing(cls, made)
             ]
         yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
 
@@ -138,7 +138,7 @@ def _golden_difference(cls: type[Message], data: bytes, form: dict[str, Any]) ->
     return {check: text for check, text in found.items() if text}
 
 
-def _differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any]]:
+def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any]]:
     """The differences of messages of one class."""
     good, encoded = [], []
     for number, message in enumerate(made):

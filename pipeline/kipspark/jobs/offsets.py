@@ -6,6 +6,8 @@ that were aborted (see `transactions`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
@@ -28,6 +30,7 @@ _EPOCHS = {
 }
 """Likewise, of the records that tell a group's epoch."""
 _MEMBER = ("member_id", "client_id", "client_host")
+_MEMBER_TYPE = f"struct<{','.join(f'{name}:string' for name in _MEMBER)}>"
 
 
 def commits(log: DataFrame) -> DataFrame:
@@ -135,14 +138,41 @@ def membership(log: DataFrame) -> DataFrame:
     `kind` is classic, consumer (KIP-848), share or streams. `event` is joined, changed or left, with the member; or
     epoch, with the number of the group's new generation or epoch.
     """
-    types = [_CLASSIC, *_MEMBERS, *_EPOCHS]
-    rows = _coordinator_rows(log, from_coordinator("key", "value", types=types))
-    events = _classic_events(rows)
-    for type_, (kind, column) in _MEMBERS.items():
-        events = events.unionByName(_member_events(rows.where(sf.col("record.type") == type_), kind, column))
-    for type_, (kind, column) in _EPOCHS.items():
-        events = events.unionByName(_epoch_events(rows.where(sf.col("record.type") == type_), kind, column))
-    return events
+    kinds = {_CLASSIC: "classic", **{type_: kind for type_, (kind, _) in {**_MEMBERS, **_EPOCHS}.items()}}
+    record = from_coordinator("key", "value", types=kinds)
+    of_type = Window.partitionBy("group", "type").orderBy("log_offset")
+    of_member = Window.partitionBy("group", "type", "member.member_id").orderBy("log_offset")
+    return (
+        _coordinator_rows(log, record)
+        .where(sf.col("record.type").isin(*kinds))
+        .select(
+            sf.col("timestamp").alias("time"),
+            "log_partition",
+            "log_offset",
+            sf.col("record.type").alias("type"),
+            _group().alias("group"),
+            _members().alias("members"),
+            _member().alias("member"),
+            _value_of(_MEMBERS, lambda value: value.isNotNull()).alias("is_there"),
+            sf.coalesce(
+                sf.col("record.value.group_metadata.generation"), _value_of(_EPOCHS, lambda value: value["epoch"])
+            ).alias("epoch"),
+        )
+        .withColumn("members_before", sf.coalesce(sf.lag("members").over(of_type), _nobody()))
+        .withColumn("epoch_before", sf.lag("epoch").over(of_type))
+        .withColumn("was_there", sf.coalesce(sf.lag("is_there").over(of_member), sf.lit(False)))
+        .withColumn("found", sf.explode(sf.concat(_of_classic(), _of_member(), _of_epoch())))
+        .select(
+            "time",
+            "group",
+            _case(sf.col("type"), kinds).alias("kind"),
+            "found.event",
+            *[f"found.member.{name}" for name in _MEMBER],
+            "epoch",
+            "log_partition",
+            "log_offset",
+        )
+    )
 
 
 def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
@@ -155,90 +185,72 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
     )
 
 
-def _classic_events(rows: DataFrame) -> DataFrame:
-    """Each record has all members of the group; what is new and what is missing is told by the one before."""
-    key, value = sf.col("record.key.group_metadata"), sf.col("record.value.group_metadata")
-    nobody = sf.array().cast(f"array<struct<{','.join(f'{name}:string' for name in _MEMBER)}>>")
-    members = sf.transform(value["members"], lambda one: sf.struct(*[one[name] for name in _MEMBER]))
-    of_group = Window.partitionBy("group").orderBy("log_offset")
-    states = (
-        rows.where(sf.col("record.type") == _CLASSIC)
-        .select(
-            sf.col("timestamp").alias("time"),
-            "log_partition",
-            "log_offset",
-            key["group"].alias("group"),
-            value["generation"].alias("epoch"),
-            sf.transform(members, lambda one: sf.struct(one["member_id"], one["client_id"], one["client_host"])).alias(
-                "members"
-            ),
-        )
-        .withColumn("before", sf.coalesce(sf.lag("members").over(of_group), nobody))
-        .withColumn("epoch_before", sf.lag("epoch").over(of_group))
+def _case(what: Column, texts: Mapping[str, str]) -> Column:
+    return sf.coalesce(*[sf.when(what == key, text) for key, text in texts.items()])
+
+
+def _value_of(types: Mapping[str, tuple[str, str]], take: Callable[[Column], Column]) -> Column:
+    """Something of the value of those types of records."""
+    of_type = (
+        sf.when(sf.col("record.type") == type_, take(sf.col(f"record.value.{column}")))
+        for type_, (_, column) in types.items()
     )
-    new_epoch = sf.col("epoch").isNotNull() & ~sf.col("epoch").eqNullSafe(sf.col("epoch_before"))
-    no_member = sf.struct(*[sf.lit(None).cast("string").alias(name) for name in _MEMBER])
-    found = sf.concat(
-        sf.transform(
-            sf.array_except("members", "before"), lambda one: sf.struct(sf.lit("joined").alias("event"), one.alias("m"))
-        ),
-        sf.transform(
-            sf.array_except("before", "members"), lambda one: sf.struct(sf.lit("left").alias("event"), one.alias("m"))
-        ),
-        sf.when(new_epoch, sf.array(sf.struct(sf.lit("epoch").alias("event"), no_member.alias("m")))).otherwise(
-            sf.array()
-        ),
+    return sf.coalesce(*of_type)
+
+
+def _group() -> Column:
+    columns = [column for _, column in (*_MEMBERS.values(), *_EPOCHS.values())]
+    return sf.coalesce("record.key.group_metadata.group", *[f"record.key.{column}.group_id" for column in columns])
+
+
+def _nobody() -> Column:
+    return sf.array().cast(f"array<{_MEMBER_TYPE}>")
+
+
+def _members() -> Column:
+    """All members of a classic group, which each of its records has."""
+    members = sf.transform(
+        "record.value.group_metadata.members", lambda one: sf.struct(*[one[name] for name in _MEMBER])
     )
-    return states.withColumn("found", sf.explode(found)).select(
-        "time",
-        "group",
-        sf.lit("classic").alias("kind"),
-        sf.col("found.event").alias("event"),
-        *[sf.col(f"found.m.{name}").alias(name) for name in _MEMBER],
-        "epoch",
-        "log_partition",
-        "log_offset",
+    return sf.coalesce(members, _nobody())
+
+
+def _member() -> Column:
+    """The one member that a record of another group is about; its client is unknown where it has left."""
+    columns = [column for _, column in _MEMBERS.values()]
+    return sf.struct(
+        sf.coalesce(*[f"record.key.{column}.member_id" for column in columns]).alias("member_id"),
+        *[sf.coalesce(*[f"record.value.{column}.{name}" for column in columns]).alias(name) for name in _MEMBER[1:]],
     )
 
 
-def _member_events(rows: DataFrame, kind: str, column: str) -> DataFrame:
-    """Each record has one member; a tombstone says that it has left."""
-    key, value = sf.col(f"record.key.{column}"), sf.col(f"record.value.{column}")
-    of_member = Window.partitionBy("group", "member_id").orderBy("log_offset")
-    states = rows.select(
-        sf.col("timestamp").alias("time"),
-        key["group_id"].alias("group"),
-        key["member_id"].alias("member_id"),
-        value["client_id"].alias("client_id"),
-        value["client_host"].alias("client_host"),
-        value.isNotNull().alias("is_there"),
-        "log_partition",
-        "log_offset",
-    ).withColumn("was_there", sf.coalesce(sf.lag("is_there").over(of_member), sf.lit(False)))
+def _events(event: Column, member: Column) -> Column:
+    return sf.struct(event.alias("event"), member.cast(_MEMBER_TYPE).alias("member"))
+
+
+def _none() -> Column:
+    return sf.array().cast(f"array<struct<event:string,member:{_MEMBER_TYPE}>>")
+
+
+def _of_classic() -> Column:
+    """Who is new and who is missing, by the record before."""
+    joined = sf.transform(sf.array_except("members", "members_before"), lambda one: _events(sf.lit("joined"), one))
+    left = sf.transform(sf.array_except("members_before", "members"), lambda one: _events(sf.lit("left"), one))
+    return sf.when(sf.col("type") == _CLASSIC, sf.concat(joined, left)).otherwise(_none())
+
+
+def _of_member() -> Column:
+    """What became of the one member; a tombstone says that it has left."""
     event = (
         sf.when(~sf.col("is_there") & sf.col("was_there"), "left")
         .when(sf.col("is_there") & sf.col("was_there"), "changed")
         .when(sf.col("is_there"), "joined")
     )
-    return (
-        states.withColumn("event", event)
-        .where(sf.col("event").isNotNull())
-        .withColumn("kind", sf.lit(kind))
-        .withColumn("epoch", sf.lit(None).cast("int"))
-        .drop("is_there", "was_there")
-    )
+    return sf.when(event.isNotNull(), sf.array(_events(event, sf.col("member")))).otherwise(_none())
 
 
-def _epoch_events(rows: DataFrame, kind: str, column: str) -> DataFrame:
-    """Each record has the group's epoch, which rises whenever its members or their topics change."""
-    key, value = sf.col(f"record.key.{column}"), sf.col(f"record.value.{column}")
-    return rows.where(value.isNotNull()).select(
-        sf.col("timestamp").alias("time"),
-        key["group_id"].alias("group"),
-        sf.lit(kind).alias("kind"),
-        sf.lit("epoch").alias("event"),
-        *[sf.lit(None).cast("string").alias(name) for name in _MEMBER],
-        value["epoch"].alias("epoch"),
-        "log_partition",
-        "log_offset",
-    )
+def _of_epoch() -> Column:
+    """A new generation, or a new epoch."""
+    is_new = sf.col("epoch").isNotNull() & ~sf.col("epoch").eqNullSafe(sf.col("epoch_before"))
+    member = sf.struct(*[sf.lit(None).cast("string").alias(name) for name in _MEMBER])
+    return sf.when(is_new, sf.array(_events(sf.lit("epoch"), member))).otherwise(_none())
