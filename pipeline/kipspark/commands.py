@@ -209,16 +209,16 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
-    """Golden messages: JSON lines with message, version, hex and json, in files that may be packed with gzip."""
+    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip."""
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")
     text = sf.col("value")
-    schema = "message string, version smallint, hex string"
+    schema = "kind string, message string, version smallint, hex string"
     return (
         spark.read.option("pathGlobFilter", "*.jsonl*")
         .text(str(path))
         .select(sf.from_json(text, schema).alias("line"), sf.get_json_object(text, "$.json").alias("json"))
-        .where(sf.col("line.message").isNotNull() & sf.col("json").isNotNull())
+        .where((sf.col("line.kind") == "message") & sf.col("line.hex").isNotNull() & sf.col("json").isNotNull())
         .select(
             sf.lit("kafka_messages").alias("package"),
             "line.message",
