@@ -3,13 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime tests benchmarks examples scripts docs/site hatch_build.py
+CODE := generator runtime pipeline tests benchmarks examples scripts docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-records bench-encodings bench-space bench-columns demo docs wheel clean
+	bench bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -64,11 +64,18 @@ types: setup  ## Check the types of all code, by mypy and by pyright
 demo: generate  ## The main job: generate, then decode a capture of a real cluster and encode it again
 	$(BIN)/python examples/decode_capture.py
 
+demo-spark: setup  ## Group commits and lag of a sample cluster, on Spark: tables here, and a page with charts
+	@mkdir -p build
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/kipspark offsets --html build/offsets.html
+
 bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
 	$(BIN)/python -m benchmarks.compare
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
+
+bench-spark: setup  ## Rows a second of the pipeline; a million messages of which 10,000 are broken
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
 	$(BIN)/python -m benchmarks.columns

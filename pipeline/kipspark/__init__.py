@@ -1,0 +1,42 @@
+"""kipwire on Spark: columns of bytes as columns of messages, log segments and captures as tables, jobs over them.
+
+    import kipspark
+
+    kipspark.register(spark)
+    log = spark.read.format("kafka_log").option("topics", "__consumer_offsets").load("/var/lib/kafka")
+    log.select(kipspark.from_coordinator("key", "value").alias("record")).select("record.key.offset_commit.*")
+
+`pip install kipwire[spark]` brings what it needs besides Java 17 or newer. See docs/spark.md.
+"""
+
+from __future__ import annotations
+
+from kipspark.errors import BrokenMessageError, JobError, SourceError
+from kipspark.functions import (
+    counted,
+    error_of_coordinator,
+    error_of_message,
+    error_of_metadata,
+    from_coordinator,
+    from_message,
+    from_metadata,
+    schema_of_message,
+    to_message,
+)
+from kipspark.sources import register
+
+__all__ = [
+    "BrokenMessageError",
+    "JobError",
+    "SourceError",
+    "counted",
+    "error_of_coordinator",
+    "error_of_message",
+    "error_of_metadata",
+    "from_coordinator",
+    "from_message",
+    "from_metadata",
+    "register",
+    "schema_of_message",
+    "to_message",
+]

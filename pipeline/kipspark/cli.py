@@ -1,0 +1,166 @@
+"""The command line `kipspark`: each job on one's own data, or on the samples that come with it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from kipspark import commands, samples
+from kipspark.console import show
+from kipspark.errors import JobError
+from kipspark.page import page
+from kipspark.report import Report, first_rows
+from kipspark.session import open_session
+from kipwire import KipwireError
+
+app = typer.Typer(
+    help="Kafka's logs and traffic as tables, on Spark. Without a PATH a job runs on sample data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
+"""The line of a traceback that tells what was raised in a Python worker."""
+
+_WIDTH_WITHOUT_TERMINAL = 160
+
+# Absolute, since Spark's workers have other working folders than the user.
+Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for the tables as Parquet files, one folder each.", resolve_path=True)
+]
+Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
+Master = Annotated[str | None, typer.Option(help="Spark master; all cores of this machine if not given.")]
+Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
+
+
+def main() -> None:
+    """Run the command line; what goes wrong is one message, and exit status 1."""
+    try:
+        app()
+    except (KipwireError, PySparkException, OSError) as error:
+        print(f"kipspark: {reason(error)}", file=sys.stderr)
+        sys.exit(1)
+
+
+@app.command()
+def offsets(
+    path: Place = None,
+    out: Out = None,
+    html: Html = None,
+    stream: Annotated[bool, typer.Option(help="Write commits to --out as they come; needs --checkpoint.")] = False,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Where a stream keeps what it has read.", resolve_path=True)
+    ] = None,
+    every: Annotated[int | None, typer.Option(min=1, help="Seconds between two looks; once if not given.")] = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Commits of groups, lag over time and membership, from log folders of brokers."""
+    place = path or samples.segments()
+    if stream:
+        if out is None or checkpoint is None:
+            raise JobError("--stream needs --out and --checkpoint")
+        commands.stream_commits(open_session(master, remote), place, out, checkpoint, every)
+        return
+    _run(lambda spark: commands.offsets_report(spark, place), out, html, master, remote)
+
+
+@app.command()
+def traffic(
+    path: Place = None, out: Out = None, html: Html = None, master: Master = None, remote: Remote = None
+) -> None:
+    """Clients, APIs, versions, sizes, latencies and errors, from captures."""
+    _run(lambda spark: commands.traffic_report(spark, path or samples.capture()), out, html, master, remote)
+
+
+@app.command()
+def metadata(
+    path: Place = None,
+    at: Annotated[str | None, typer.Option(help="Time in UTC, such as '2026-11-21 08:00:50'; the end if none.")] = None,
+    out: Out = None,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Topics, partitions, leaders and configuration of a cluster as of a time, from its metadata log."""
+    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), at), out, html, master, remote)
+
+
+@app.command()
+def encodings(
+    path: Place = None, out: Out = None, html: Html = None, master: Master = None, remote: Remote = None
+) -> None:
+    """What KIP-625's integer encodings would save, from captures."""
+    _run(lambda spark: commands.encodings_report(spark, path or samples.capture()), out, html, master, remote)
+
+
+@app.command()
+def conform(
+    count: Annotated[int, typer.Option(min=1, help="Random messages of each version.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same messages.")] = 0,
+    package: Annotated[list[str] | None, typer.Option(help="Generated packages; Kafka's if none is given.")] = None,
+    golden: Annotated[
+        Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
+    ] = None,
+    out: Out = None,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
+) -> None:
+    """Whether encode, decode, JSON and columns agree; exit status 1 if anything differs."""
+    packages = package or ["kafka_messages"]
+    report = lambda spark: commands.conform_report(spark, packages, count, seed, golden)  # noqa: E731
+    if _run(report, out, html, master, remote):
+        raise typer.Exit(1)
+
+
+def reason(error: BaseException) -> str:
+    """What to tell of an error: of one in a worker what was raised there, without the way it came."""
+    if isinstance(error, PySparkException):
+        raised = _RAISED.findall(str(error))
+        return raised[-1][1] if raised else str(error).partition("\n")[0]
+    return str(error)
+
+
+def _run(
+    report_of: Callable[[SparkSession], Report],
+    out: Path | None,
+    html: Path | None,
+    master: str | None,
+    remote: str | None,
+) -> bool:
+    """Run a job in a session of its own; whether any of its tables has rows."""
+    spark = open_session(master, remote)
+    has_rows = deliver(report_of(spark), out, html)
+    spark.stop()
+    return has_rows
+
+
+def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
+    """Print a report, and write its tables and its page where they are wanted; whether any table has rows."""
+    tables = [first_rows(table) for table in report.tables]
+    show(_console(), report, tables)
+    if html is not None:
+        text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
+        html.write_text(text, encoding="utf-8")
+        print(f"\nPage: {html}")
+    if out is not None:
+        for table in report.tables:
+            table.frame.write.mode("overwrite").parquet(str(out / table.name))
+        print(f"\nTables: {out}")
+    return any(shown.rows for shown in tables)
+
+
+def _console() -> Console:
+    """The terminal; a file gets lines that tables fit in."""
+    return Console() if sys.stdout.isatty() else Console(width=_WIDTH_WITHOUT_TERMINAL)

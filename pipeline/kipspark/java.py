@@ -1,0 +1,63 @@
+"""The Java that Spark needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from kipspark.errors import JobError
+
+OLDEST = 17
+"""The first version that Spark 4 runs on."""
+
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+
+
+def use_java() -> None:
+    """Let Spark use a Java that is new enough: that of JAVA_HOME, of PATH or of one of the usual folders.
+
+    Raises:
+        JobError: there is none; the text tells how to get one.
+    """
+    too_old = []
+    for home in _homes():
+        version = java_version(home / "bin" / "java")
+        if version is not None and version >= OLDEST:
+            os.environ["JAVA_HOME"] = str(home)
+            return
+        if version is not None:
+            too_old.append(f"{home} has {version}")
+    seen = f" ({'; '.join(too_old)})" if too_old else ""
+    raise JobError(
+        f"Spark needs Java {OLDEST} or newer, and there is none{seen}. Install one, such as with\n"
+        f"  apt-get install openjdk-{OLDEST}-jre-headless      (Debian, Ubuntu)\n"
+        f"  dnf install java-{OLDEST}-openjdk-headless         (Fedora, Red Hat)\n"
+        f"  brew install openjdk@{OLDEST}                      (macOS)\n"
+        "or set JAVA_HOME to where one is."
+    )
+
+
+def java_version(java: Path) -> int | None:
+    """The main version of a Java, such as 17; None if it does not run."""
+    try:
+        result = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _VERSION.search(result.stderr + result.stdout)
+    return int(found[1]) if found else None
+
+
+def _homes() -> Iterator[Path]:
+    """Where a Java may be, the user's own choice first."""
+    if os.environ.get("JAVA_HOME"):
+        yield Path(os.environ["JAVA_HOME"])
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path).resolve().parent.parent
+    for folder in ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/homebrew/opt"):
+        for place in sorted(Path(folder).glob("*"), reverse=True):
+            yield from (home for home in (place, place / "Contents" / "Home") if (home / "bin" / "java").exists())

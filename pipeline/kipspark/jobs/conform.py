@@ -1,0 +1,193 @@
+"""Whether all ways of reading and writing messages agree, over as many messages as wanted, on all executors.
+
+Rows of cases in; rows of differences out, none when all is well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from kipspark.jobs.random_messages import random_message
+from kipspark.messages.choice import registry
+from kipspark.types import struct_type
+from kipwire import KipwireError, Message, columns
+
+CASES_SCHEMA = pa.schema(
+    [
+        ("package", pa.string()),
+        ("message", pa.string()),
+        ("version", pa.int16()),
+        ("seed", pa.int64()),
+        ("count", pa.int32()),
+    ]
+)
+"""So many random messages of one class, from a seed."""
+
+GOLDEN_SCHEMA = pa.schema(
+    [
+        ("package", pa.string()),
+        ("message", pa.string()),
+        ("version", pa.int16()),
+        ("bytes", pa.binary()),
+        ("json", pa.string()),
+    ]
+)
+"""One message: its bytes as they are known to be right, and its JSON form without unknown tagged fields."""
+
+DIFFERENCES_SCHEMA = pa.schema(
+    [
+        ("package", pa.string()),
+        ("message", pa.string()),
+        ("version", pa.int16()),
+        ("check", pa.string()),
+        ("number", pa.int32()),
+        ("bytes", pa.binary()),
+        ("difference", pa.string()),
+    ]
+)
+"""What differs: by which check, in the how manieth message of the case, of which bytes."""
+
+_SHOWN = 200
+
+
+def differences(cases: DataFrame) -> DataFrame:
+    """Random messages through encode, decode, JSON and columns: what does not come back the same.
+
+    Args:
+        cases: rows of `CASES_SCHEMA`; spread over as many tasks as they are partitions.
+    """
+    return cases.mapInArrow(check_random, struct_type(DIFFERENCES_SCHEMA))
+
+
+def golden_differences(corpus: DataFrame) -> DataFrame:
+    """Messages whose bytes are known through the same: what is not as it should be.
+
+    Args:
+        corpus: rows of `GOLDEN_SCHEMA`.
+    """
+    return corpus.mapInArrow(check_golden, struct_type(DIFFERENCES_SCHEMA))
+
+
+def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]]:
+    """A case for each version of each message of packages, except for layouts, which have rules of their own.
+
+    Args:
+        packages: names of generated packages.
+        count: random messages of each.
+        seed: each case has one of its own, made from this one.
+    """
+    found = []
+    for package in packages:
+        known = registry(package)
+        for name in known.names():
+            for version in known.versions(name):
+                if known.message(name, version).LAYOUT is None:
+                    case = {"package": package, "message": name, "version": version, "count": count}
+                    found.append({**case, "seed": Random(f"{seed} {package} {name} {version}").getrandbits(62)})
+    return found
+
+
+def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `DIFFERENCES_SCHEMA` from such of `CASES_SCHEMA`."""
+    for batch in batches:
+        rows: list[dict[str, Any]] = []
+        for case in batch.to_pylist():
+            cls = registry(case["package"]).message(case["message"], case["version"])
+            random = Random(case["seed"])
+            # Unknown tagged fields have no place in the JSON form, so only every other message has them.
+            made = [random_message(cls, random, unknown=number % 2 == 1) for number in range(case["count"])]
+            rows += [
+                {**{name: case[name] for name in ("package", "message", "version")}, **row}
+                for row in differing(cls, made)
+            ]
+        yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
+
+
+def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `DIFFERENCES_SCHEMA` from such of `GOLDEN_SCHEMA`."""
+    for batch in batches:
+        rows: list[dict[str, Any]] = []
+        for number, line in enumerate(batch.to_pylist()):
+            place = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
+            try:
+                cls = registry(line["package"]).message(line["message"], line["version"])
+                found = _golden_difference(cls, line["bytes"], json.loads(line["json"]))
+            except (KipwireError, ValueError) as error:
+                found = {"decode": str(error)}
+            rows += [{**place, "check": check, "difference": text} for check, text in found.items()]
+        yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
+
+
+def _golden_difference(cls: type[Message], data: bytes, form: dict[str, Any]) -> dict[str, str]:
+    """By check, what differs."""
+    message = cls.decode(data)
+    through_columns = columns.encode(cls, columns.decode(cls, [data]))[0].as_py()
+    found = {
+        "encode": _bytes_difference(data, message.encode()),
+        "json": (
+            "" if message.to_json() == form else f"expected {form}"[:_SHOWN] + f", got {message.to_json()}"[:_SHOWN]
+        ),
+        "columns": _bytes_difference(data, through_columns),
+    }
+    return {check: text for check, text in found.items() if text}
+
+
+def differing(cls: type[Message], made: list[Message]) -> Iterator[dict[str, Any]]:
+    """The differences of messages of one class."""
+    good, encoded = [], []
+    for number, message in enumerate(made):
+        try:
+            data = message.encode()
+        except KipwireError as error:
+            yield _row("encode", number, b"", str(error))
+            continue
+        good.append(number)
+        encoded.append(data)
+        for check, again in (("decode", _decoded), ("json", _through_json)):
+            if check == "json" and number % 2 == 1:
+                continue
+            try:
+                text = _bytes_difference(data, again(cls, message, data))
+            except (KipwireError, ValueError) as error:
+                text = str(error)
+            if text:
+                yield _row(check, number, data, text)
+        if message.encoded_size() != len(data):
+            yield _row(
+                "size", number, data, f"encoded_size is {message.encoded_size()}, and there are {len(data)} bytes"
+            )
+    try:
+        through = columns.encode(cls, columns.decode(cls, encoded)).to_pylist()
+    except KipwireError as error:
+        yield _row("columns", 0, b"", str(error))
+        return
+    for number, data, again_data in zip(good, encoded, through, strict=True):
+        text = _bytes_difference(data, again_data)
+        if text:
+            yield _row("columns", number, data, text)
+
+
+def _decoded(cls: type[Message], message: Message, data: bytes) -> bytes:
+    return cls.decode(data).encode()
+
+
+def _through_json(cls: type[Message], message: Message, data: bytes) -> bytes:
+    return cls.from_json(json.loads(json.dumps(message.to_json()))).encode()
+
+
+def _bytes_difference(expected: bytes, got: bytes) -> str:
+    """Where two byte strings begin to differ; "" where they do not."""
+    if expected == got:
+        return ""
+    at = next((i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b), min(len(expected), len(got)))
+    return f"{len(got)} bytes instead of {len(expected)}, and another one at byte {at}"
+
+
+def _row(check: str, number: int, data: bytes, text: str) -> dict[str, Any]:
+    return {"check": check, "number": number, "bytes": data, "difference": text}

@@ -1,0 +1,143 @@
+"""What KIP-625's encodings would save on real traffic, counted over any volume.
+
+Rows of `kafka_frames` in. It counts as `kipgen advise` does, with `kipwire.encodings`: each task for itself, then all
+counts of a message together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from kipspark.garbage import no_garbage_collection
+from kipspark.jobs.inspection import decode_frame
+from kipspark.messages.choice import KAFKA, registry
+from kipspark.types import struct_type
+from kipwire import KipwireError, Message
+from kipwire.encodings import Counts, IntegerCounts, merge
+
+COUNTS_SCHEMA = pa.schema(
+    [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]
+)
+"""One row a message: how many there were, how many frames of its API could not be decoded, and the counts as JSON."""
+
+ADVICE_SCHEMA = pa.schema(
+    [
+        ("message", pa.string()),
+        ("messages", pa.int64()),
+        ("path", pa.string()),
+        ("type", pa.string()),
+        ("is_element", pa.bool_()),
+        ("values", pa.int64()),
+        ("minimum", pa.int64()),
+        ("maximum", pa.int64()),
+        ("negative", pa.int64()),
+        ("bytes_fixed", pa.int64()),
+        ("bytes_packed", pa.int64()),
+        ("bytes_upacked", pa.int64()),
+        ("best", pa.string()),
+        ("saved", pa.int64()),
+    ]
+)
+"""One row a field; docs/spark.md explains the columns."""
+
+_UNKNOWN = ""
+"""Stands for the message where not even that can be told."""
+
+
+def counts(frames: DataFrame) -> DataFrame:
+    """The counts of every message in the frames, as rows of `COUNTS_SCHEMA`."""
+    type_ = struct_type(COUNTS_SCHEMA)
+    return frames.mapInArrow(count_frames, type_).groupBy("message").applyInArrow(merge_counts, type_)
+
+
+def advice(counted: DataFrame) -> DataFrame:
+    """What each field would take under each encoding of its width, and which takes least: rows of `ADVICE_SCHEMA`.
+
+    Args:
+        counted: of `counts`.
+    """
+    return counted.mapInArrow(advise, struct_type(ADVICE_SCHEMA))
+
+
+def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The counts of all frames that one task sees, a row a message."""
+    found: dict[str, Counts] = {}
+    lost: dict[str, int] = defaultdict(int)
+    for batch in batches:
+        bodies: dict[str, list[Message]] = defaultdict(list)
+        columns = (batch.column(name).to_pylist() for name in ("direction", "api_key", "api_version", "frame"))
+        with no_garbage_collection():
+            for direction, api_key, version, frame in zip(*columns, strict=True):
+                try:
+                    body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
+                except KipwireError:
+                    lost[_name(direction, api_key, version)] += 1
+                else:
+                    bodies[body.NAME].append(body)
+            for name, some in bodies.items():
+                found.setdefault(name, Counts(name)).add_all(some)
+    rows = [_row(name, found.get(name, Counts(name)), lost[name]) for name in sorted({*found, *lost})]
+    yield pa.RecordBatch.from_pylist(rows, COUNTS_SCHEMA)
+
+
+def merge_counts(rows: pa.Table) -> pa.Table:
+    """The counts of one message, of which each task has given its own."""
+    name = rows.column("message")[0].as_py()
+    total = Counts(name)
+    for text in rows.column("counts").to_pylist():
+        total = merge(total, Counts.from_plain(json.loads(text)))
+    return pa.Table.from_pylist([_row(name, total, sum(rows.column("not_decoded").to_pylist()))], COUNTS_SCHEMA)
+
+
+def advise(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `ADVICE_SCHEMA` from such of `COUNTS_SCHEMA`."""
+    for batch in batches:
+        rows = [
+            {"message": name, "messages": messages, "path": path, **_advised(field)}
+            for name, messages, text in zip(
+                *(batch.column(column).to_pylist() for column in ("message", "messages", "counts")), strict=True
+            )
+            for path, field in Counts.from_plain(json.loads(text)).fields.items()
+        ]
+        yield pa.RecordBatch.from_pylist(rows, ADVICE_SCHEMA)
+
+
+def _advised(field: IntegerCounts) -> dict[str, object]:
+    sizes = field.sizes()
+    now = next(iter(sizes.values()))  # fixed
+    best = min(sizes, key=lambda encoding: sizes[encoding])  # the first of equals, so fixed where nothing is gained
+    return {
+        "type": field.type,
+        "is_element": field.is_element,
+        "values": field.count,
+        "minimum": field.minimum,
+        "maximum": field.maximum,
+        "negative": field.negative,
+        **{f"bytes_{encoding[:-2]}": size for encoding, size in sizes.items()},
+        "best": best,
+        "saved": now - sizes[best],
+    }
+
+
+def _row(name: str, total: Counts, lost: int) -> dict[str, object]:
+    return {
+        "message": name,
+        "messages": total.messages,
+        "not_decoded": lost,
+        "counts": json.dumps(total.to_plain()),
+    }
+
+
+def _name(direction: str, api_key: int, version: int) -> str:
+    """The message that a frame should have been."""
+    messages = registry(KAFKA)
+    try:
+        cls = messages.request(api_key, version) if direction == "request" else messages.response(api_key, version)
+    except KipwireError:
+        return _UNKNOWN
+    return cls.NAME

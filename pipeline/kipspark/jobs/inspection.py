@@ -1,0 +1,117 @@
+"""What there is to know of single frames without keeping their content: run by tasks, without Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from kipspark.garbage import no_garbage_collection
+from kipspark.messages.choice import KAFKA, registry
+from kipwire import KipwireError, Message, UnsupportedVersionError
+from kipwire.registry import Registry
+from kipwire.structs import Struct
+
+_CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("count", pa.int64())]))
+_TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
+
+FOUND_SCHEMA = pa.schema(
+    [
+        ("api", pa.string()),
+        ("frame_bytes", pa.int64()),
+        ("error_codes", _CODES),
+        ("unknown_tags", _TAGS),
+        ("software_name", pa.string()),
+        ("software_version", pa.string()),
+        ("fault", pa.string()),
+    ]
+)
+"""Columns that take the place of the frame; docs/spark.md explains them."""
+
+
+def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows of `kafka_frames` with what was found in the frames instead of the frames themselves."""
+    for batch in batches:
+        frames = zip(
+            batch.column("direction").to_pylist(),
+            batch.column("api_key").to_pylist(),
+            batch.column("api_version").to_pylist(),
+            batch.column("frame").to_pylist(),
+            strict=True,
+        )
+        with no_garbage_collection():
+            found = pa.RecordBatch.from_pylist([_found(*frame) for frame in frames], FOUND_SCHEMA)
+        kept = batch.drop_columns(["frame"])
+        yield pa.RecordBatch.from_arrays(
+            [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
+        )
+
+
+def decode_frame(messages: Registry, direction: str, api_key: int, version: int, frame: bytes) -> Message:
+    """The body of a frame.
+
+    Raises:
+        KipwireError: it is broken, or there is no class for it.
+    """
+    if direction == "request":
+        return messages.decode_request(frame)[1]
+    return messages.decode_response(frame, api_key, version)[1]
+
+
+@cache
+def api_name(api_key: int) -> str:
+    """Such as `Fetch`; `API 99` where Kafka has none of that key."""
+    messages = registry(KAFKA)
+    for name in messages.names():
+        versions = messages.versions(name)
+        if versions and name.endswith("Request"):
+            cls = messages.message(name, versions[0])
+            if api_key == cls.API_KEY:
+                return name.removesuffix("Request")
+    return f"API {api_key}"
+
+
+def _found(direction: str, api_key: int, version: int, frame: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
+    try:
+        body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
+    except (KipwireError, UnsupportedVersionError) as error:
+        return {**found, "error_codes": [], "unknown_tags": [], "fault": str(error)}
+    codes: Counter[tuple[str, int]] = Counter()
+    tags: list[dict[str, Any]] = []
+    _look(body, "", codes, tags)
+    return {
+        **found,
+        "error_codes": [{"path": path, "code": code, "count": count} for (path, code), count in codes.items()],
+        "unknown_tags": tags,
+        "software_name": getattr(body, "client_software_name", None),
+        "software_version": getattr(body, "client_software_version", None),
+    }
+
+
+def _look(item: Struct, path: str, codes: Counter[tuple[str, int]], tags: list[dict[str, Any]]) -> None:
+    """Gather the error codes other than 0 and the unknown tagged fields of a struct and of all that is in it."""
+    if item.FLEXIBLE and item._unknown_tagged_fields:
+        tags += [{"path": path, "tag": tag, "bytes": len(data)} for tag, data in item._unknown_tagged_fields.items()]
+    for name, is_struct, is_array in _places(type(item)):  # type: ignore[arg-type]  # the class is hashable
+        value = getattr(item, name)
+        where = f"{path}.{name}" if path else name
+        if not is_struct:
+            if value:
+                codes[where, value] += 1
+        elif value is not None:
+            for inner in value if is_array else (value,):
+                _look(inner, where, codes, tags)
+
+
+@cache
+def _places(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
+    """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
+    return tuple(
+        (field.name, field.struct is not None, field.array)
+        for field in cls.FIELDS
+        if field.struct is not None or (field.name.endswith("error_code") and field.type == "int16")
+    )

@@ -1,0 +1,256 @@
+"""The history of a cluster, from `__cluster_metadata`: what changed, and how things stood at a time.
+
+Rows of `kafka_log` in, with each record once (see `replicas`). The log has one partition, and what it says depends on
+the order of its records: the window over transactions is over all of them, the others over those of one thing.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as sf
+
+from kipspark.functions import from_metadata
+
+TOPIC = "__cluster_metadata"
+
+_BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
+_LEADER_UNCHANGED = -2
+_RESOURCES = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
+_NO_OPERATION = "NoOpRecord"
+
+
+def records(log: DataFrame) -> DataFrame:
+    """The decoded records that count: offset, time and record. Those of aborted transactions do not count.
+
+    Raises:
+        BrokenMessageError: when it is computed, at the first record that is broken.
+    """
+    decoded = log.where((sf.col("topic") == TOPIC) & ~sf.col("is_control")).select(
+        "offset", sf.col("timestamp").alias("time"), from_metadata("value").alias("record")
+    )
+    type_ = sf.col("record.type")
+    marker = sf.when(type_.isin(_BEGIN, _END, _ABORT), type_)
+    in_order = Window.partitionBy(sf.lit(0)).orderBy("offset")
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    after = in_order.rowsBetween(1, Window.unboundedFollowing)
+    return (
+        decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
+        .withColumn("after", sf.first(marker, ignorenulls=True).over(after))
+        # Inside a transaction that was aborted, or has not ended yet.
+        .where(~(sf.col("before").eqNullSafe(_BEGIN) & (sf.coalesce("after", sf.lit(_ABORT)) == _ABORT)))
+        .drop("before", "after")
+    )
+
+
+def changes(counting: DataFrame) -> DataFrame:
+    """Every record as text: offset, time, type, and `record` as JSON; without those that change nothing.
+
+    Args:
+        counting: of `records`.
+    """
+    columns = [name for name in counting.select("record.*").columns if name != "type"]
+    text = sf.coalesce(*[sf.to_json(sf.col(f"record.{name}")) for name in columns])
+    return counting.where(sf.col("record.type") != _NO_OPERATION).select(
+        "offset", "time", sf.col("record.type").alias("type"), text.alias("record")
+    )
+
+
+def until(counting: DataFrame, time: str | None) -> DataFrame:
+    """The records up to a time, as Spark reads one, such as `2026-11-21 08:00:50`; all where it is None."""
+    return counting if time is None else counting.where(sf.col("time") <= sf.lit(time).cast("timestamp"))
+
+
+def topics(counting: DataFrame) -> DataFrame:
+    """All topics there ever were: topic, topic_id, created, removed (null while there is one), partitions.
+
+    Args:
+        counting: of `records`; of `until` for an earlier time.
+    """
+    made = _of_type(counting, "TopicRecord").select(
+        "record.topic_id", sf.col("record.name").alias("topic"), sf.col("time").alias("created")
+    )
+    removed = _of_type(counting, "RemoveTopicRecord").select(
+        "record.topic_id", sf.col("time").alias("removed"), sf.col("offset").alias("removed_at")
+    )
+    partitions = (
+        _of_type(counting, "PartitionRecord")
+        .groupBy("record.topic_id")
+        .agg(sf.count_distinct("record.partition_id").alias("partitions"))
+    )
+    return (
+        made.join(removed, "topic_id", "left")
+        .join(partitions, "topic_id", "left")
+        .select("topic", uuid_text("topic_id").alias("topic_id"), "created", "removed", "partitions")
+    )
+
+
+def partition_history(counting: DataFrame) -> DataFrame:
+    """Every state a partition was in: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
+
+    Args:
+        counting: of `records`.
+    """
+    fields = ("leader", "replicas", "isr")
+    whole = _of_type(counting, "PartitionRecord").select(
+        "offset", "time", "record.topic_id", "record.partition_id", *[f"record.{name}" for name in fields]
+    )
+    leader = sf.when(sf.col("record.leader") != _LEADER_UNCHANGED, sf.col("record.leader"))
+    changed = _of_type(counting, "PartitionChangeRecord").select(
+        "offset",
+        "time",
+        "record.topic_id",
+        "record.partition_id",
+        leader.alias("leader"),
+        "record.replicas",
+        "record.isr",
+    )
+    so_far = (
+        Window.partitionBy("topic_id", "partition_id")
+        .orderBy("offset")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    states = whole.unionByName(changed)
+    for name in fields:
+        states = states.withColumn(name, sf.last(name, ignorenulls=True).over(so_far))
+    names = _of_type(counting, "TopicRecord").select("record.topic_id", sf.col("record.name").alias("topic"))
+    gone = _of_type(counting, "RemoveTopicRecord").select("record.topic_id", sf.lit(True).alias("is_removed"))
+    return (
+        states.join(names, "topic_id", "left")
+        .join(gone, "topic_id", "left")
+        .select(
+            "topic",
+            uuid_text("topic_id").alias("topic_id"),
+            sf.col("partition_id").alias("partition"),
+            "time",
+            "offset",
+            *fields,
+            sf.coalesce("is_removed", sf.lit(False)).alias("is_removed"),
+        )
+    )
+
+
+def partitions(history: DataFrame) -> DataFrame:
+    """How the partitions of existing topics stand: the last row of each, and how many changes led there.
+
+    Args:
+        history: of `partition_history`; of records `until` a time for an earlier state.
+    """
+    return (
+        history.where(~sf.col("is_removed"))
+        .groupBy("topic", "topic_id", "partition")
+        .agg(
+            *[sf.max_by(name, "offset").alias(name) for name in ("leader", "replicas", "isr")],
+            sf.max("time").alias("changed"),
+            sf.count(sf.lit(1)).alias("changes"),
+        )
+    )
+
+
+def configs(counting: DataFrame) -> DataFrame:
+    """The configuration that is set: resource_type, resource, name, value, time.
+
+    Args:
+        counting: of `records`; of `until` for an earlier time.
+    """
+    names = reduce(
+        lambda case, one: case.when(sf.col("record.resource_type") == one[0], one[1]),
+        list(_RESOURCES.items())[1:],
+        sf.when(sf.col("record.resource_type") == 2, _RESOURCES[2]),
+    )
+    latest = (
+        _of_type(counting, "ConfigRecord")
+        .select(
+            sf.coalesce(names, sf.col("record.resource_type").cast("string")).alias("resource_type"),
+            sf.col("record.resource_name").alias("resource"),
+            "record.name",
+            "record.value",
+            "time",
+            "offset",
+        )
+        .groupBy("resource_type", "resource", "name")
+        .agg(*[sf.max_by(name, "offset").alias(name) for name in ("value", "time")], sf.max("offset").alias("offset"))
+    )
+    made = _of_type(counting, "TopicRecord").select("record.topic_id", sf.col("record.name").alias("resource"))
+    removed = (
+        _of_type(counting, "RemoveTopicRecord")
+        .select("record.topic_id", sf.col("offset").alias("removed_at"))
+        .join(made, "topic_id")
+        .groupBy("resource")
+        .agg(sf.max("removed_at").alias("removed_at"))
+        .withColumn("resource_type", sf.lit("topic"))
+    )
+    # With a topic its configuration goes; a null value is one that was set back to its default.
+    return (
+        latest.join(removed, ["resource_type", "resource"], "left")
+        .where(
+            sf.col("value").isNotNull() & (sf.col("removed_at").isNull() | (sf.col("offset") > sf.col("removed_at")))
+        )
+        .drop("removed_at", "offset")
+    )
+
+
+def brokers(counting: DataFrame) -> DataFrame:
+    """The registered brokers: broker_id, rack, endpoints, registered, is_fenced.
+
+    Args:
+        counting: of `records`; of `until` for an earlier time.
+    """
+    endpoints = sf.transform(
+        "record.end_points", lambda one: sf.concat(one["name"], sf.lit("://"), one["host"], sf.lit(":"), one["port"])
+    )
+    registered = (
+        _of_type(counting, "RegisterBrokerRecord")
+        .select("record.broker_id", "offset", "time", "record.rack", endpoints.alias("endpoints"))
+        .groupBy("broker_id")
+        .agg(
+            sf.max_by("rack", "offset").alias("rack"),
+            sf.max_by("endpoints", "offset").alias("endpoints"),
+            sf.max("time").alias("registered"),
+            sf.max("offset").alias("registered_at"),
+        )
+    )
+    fenced = [
+        _fenced(counting, "RegisterBrokerRecord", sf.col("record.broker_id"), sf.col("record.fenced")),
+        _fenced(counting, "FenceBrokerRecord", sf.col("record.id"), sf.lit(True)),
+        _fenced(counting, "UnfenceBrokerRecord", sf.col("record.id"), sf.lit(False)),
+        _fenced(
+            counting,
+            "BrokerRegistrationChangeRecord",
+            sf.col("record.broker_id"),
+            sf.when(sf.col("record.fenced") != 0, sf.col("record.fenced") > 0),  # 1: fenced, -1: no longer
+        ),
+    ]
+    state = (
+        reduce(DataFrame.unionByName, fenced)
+        .where(sf.col("is_fenced").isNotNull())
+        .groupBy("broker_id")
+        .agg(sf.max_by("is_fenced", "offset").alias("is_fenced"))
+    )
+    left = (
+        _of_type(counting, "UnregisterBrokerRecord").groupBy("record.broker_id").agg(sf.max("offset").alias("left_at"))
+    )
+    return (
+        registered.join(state, "broker_id", "left")
+        .join(left, "broker_id", "left")
+        .where(sf.col("left_at").isNull() | (sf.col("left_at") < sf.col("registered_at")))
+        .drop("left_at", "registered_at")
+    )
+
+
+def uuid_text(column: str) -> Column:
+    """A uuid as Kafka writes it: base64 with the alphabet of URLs, without padding."""
+    return sf.regexp_replace(sf.translate(sf.base64(column), "+/", "-_"), "=+$", "")
+
+
+def _of_type(counting: DataFrame, type_: str) -> DataFrame:
+    """The records of one type, with its own columns as `record`."""
+    column = "".join(f"_{char.lower()}" if char.isupper() else char for char in type_).lstrip("_")
+    return counting.where(sf.col("record.type") == type_).select(
+        "offset", "time", sf.col(f"record.{column}").alias("record")
+    )
+
+
+def _fenced(counting: DataFrame, type_: str, broker: Column, fenced: Column) -> DataFrame:
+    return _of_type(counting, type_).select("offset", broker.alias("broker_id"), fenced.alias("is_fenced"))

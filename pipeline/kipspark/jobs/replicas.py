@@ -1,0 +1,10 @@
+"""Logs that were copied from several brokers."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+
+def without_copies(log: DataFrame) -> DataFrame:
+    """The rows of `kafka_log` with each record once, where the folders of several replicas were read."""
+    return log.dropDuplicates(["topic", "partition", "offset"])

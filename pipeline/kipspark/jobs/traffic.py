@@ -1,0 +1,134 @@
+"""Who uses which APIs in which versions, how big and how slow they are, what fails: from captured frames.
+
+Rows of `kafka_frames` in.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from kipspark.jobs.inspection import FOUND_SCHEMA, inspect_frames
+from kipspark.sources.captures import FRAMES_SCHEMA
+from kipspark.types import struct_type
+
+_INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name != "frame"], *FOUND_SCHEMA]))
+
+_OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
+"""What a response has in common with its request."""
+
+
+def inspected(frames: DataFrame) -> DataFrame:
+    """The frames without their content, and what was found in them: api, sizes, error codes, unknown tags, faults."""
+    return frames.mapInArrow(inspect_frames, _INSPECTED)
+
+
+def exchanges(found: DataFrame) -> DataFrame:
+    """Requests with their responses, one row each; sizes and latency of the response are null where there is none.
+
+    Args:
+        found: of `inspected`.
+    """
+    of_connection = (
+        found.where(sf.col("software_name").isNotNull())
+        .groupBy("capture", "connection")
+        .agg(
+            sf.max_by(sf.concat_ws(" ", "software_name", "software_version"), "timestamp_ns").alias("software"),
+        )
+    )
+    requests = found.where(sf.col("direction") == "request").select(
+        *_OF_EXCHANGE,
+        "listener",
+        "client_id",
+        "api",
+        "api_version",
+        "timestamp",
+        "timestamp_ns",
+        sf.col("frame_bytes").alias("request_bytes"),
+        sf.col("unknown_tags").alias("request_unknown_tags"),
+        sf.col("fault").alias("request_fault"),
+    )
+    responses = found.where(sf.col("direction") == "response").select(
+        *_OF_EXCHANGE,
+        sf.col("timestamp_ns").alias("response_ns"),
+        sf.col("frame_bytes").alias("response_bytes"),
+        "error_codes",
+        sf.col("unknown_tags").alias("response_unknown_tags"),
+        sf.col("fault").alias("response_fault"),
+    )
+    return (
+        requests.join(responses, [*_OF_EXCHANGE], "left")
+        .join(of_connection, ["capture", "connection"], "left")
+        .withColumn("latency_ms", (sf.col("response_ns") - sf.col("timestamp_ns")) / 1e6)
+        .drop("timestamp_ns", "response_ns")
+    )
+
+
+def by_client(paired: DataFrame) -> DataFrame:
+    """Which clients use which versions of which APIs, with counts, bytes and latencies.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    return _summed(paired, "client_id", "software", "api", "api_version")
+
+
+def by_api(paired: DataFrame) -> DataFrame:
+    """The same of all clients together, by API and version; `clients` counts their ids.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    clients = paired.groupBy("api", "api_version").agg(sf.count_distinct("client_id").alias("clients"))
+    return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
+
+
+def errors(paired: DataFrame) -> DataFrame:
+    """Error codes other than 0: api, api_version, client_id, path, code, and the number of responses and of fields.
+
+    Args:
+        paired: of `exchanges`.
+    """
+    return (
+        paired.select("api", "api_version", "client_id", sf.explode("error_codes").alias("found"))
+        .groupBy("api", "api_version", "client_id", "found.path", "found.code")
+        .agg(sf.count(sf.lit(1)).alias("responses"), sf.sum("found.count").alias("fields"))
+    )
+
+
+def unknown_tags(found: DataFrame) -> DataFrame:
+    """Tagged fields that Kafka 4.4 does not know: api, direction, api_version, client_id, path, tag, count and bytes.
+
+    Args:
+        found: of `inspected`.
+    """
+    return (
+        found.select("api", "direction", "api_version", "client_id", sf.explode("unknown_tags").alias("found"))
+        .groupBy("api", "direction", "api_version", "client_id", "found.path", "found.tag")
+        .agg(sf.count(sf.lit(1)).alias("count"), sf.sum("found.bytes").alias("bytes"))
+    )
+
+
+def faults(found: DataFrame) -> DataFrame:
+    """Frames that cannot be decoded: capture, number, direction, api, api_version, client_id and the fault.
+
+    Args:
+        found: of `inspected`.
+    """
+    return found.where(sf.col("fault").isNotNull()).select(
+        "capture", "number", "direction", "api", "api_version", "client_id", "fault"
+    )
+
+
+def _summed(paired: DataFrame, *by: str) -> DataFrame:
+    return paired.groupBy(*by).agg(
+        sf.count(sf.lit(1)).alias("requests"),
+        sf.count("response_bytes").alias("responses"),
+        sf.sum("request_bytes").alias("request_bytes"),
+        sf.sum("response_bytes").alias("response_bytes"),
+        sf.percentile("latency_ms", 0.5).alias("latency_ms_median"),
+        sf.percentile("latency_ms", 0.99).alias("latency_ms_99"),
+        sf.max("latency_ms").alias("latency_ms_highest"),
+        sf.count(sf.when(sf.size("error_codes") > 0, 1)).alias("with_errors"),
+    )

@@ -1,0 +1,102 @@
+"""From a column of bytes to a column of messages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipspark.compute import pc
+from kipspark.errors import BrokenMessageError
+from kipspark.messages.choice import Choice
+from kipspark.messages.faults import Fault, fault_of
+from kipspark.messages.framing import Group, grouped
+from kipspark.messages.union import VERSION, VERSION_TYPE, fields_of, union_type
+from kipwire import DecodeError, columns
+
+_BYTES_SHOWN = 48
+
+
+class Decoded(NamedTuple):
+    """A column of messages."""
+
+    rows: pa.StructArray
+    """Null where the bytes were, and where they are broken."""
+    faults: dict[int, Fault]
+    """What is wrong with the broken ones, by row."""
+
+
+def decode(choice: Choice, data: pa.Array) -> Decoded:
+    """The messages of a column, whatever is wrong with some of them.
+
+    Raises:
+        JobError: no column can be made of such messages.
+        KipwireError: as `Choice.classes`.
+    """
+    groups, faults = grouped(choice, data)
+    parts = [decode_group(choice, group) for group in groups]
+    for group, part in zip(groups, parts, strict=True):
+        places = group.rows.to_pylist() if part.faults else []
+        faults.update({places[index]: fault for index, fault in part.faults.items()})
+    return Decoded(placed(len(data), union_type(choice), groups, [part.rows for part in parts]), faults)
+
+
+def decode_strictly(choice: Choice, data: pa.Array) -> pa.StructArray:
+    """The messages of a column.
+
+    Raises:
+        BrokenMessageError: the first message that is broken; the text tells its place, and shows its bytes.
+        KipwireError: as `decode`.
+    """
+    rows, faults = decode(choice, data)
+    raise_first(faults, data)
+    return rows
+
+
+def raise_first(faults: dict[int, Fault], data: pa.Array) -> None:
+    """Raise the fault of the first row that has one, if any has.
+
+    Raises:
+        BrokenMessageError: that one.
+    """
+    if faults:
+        row = min(faults)
+        content = data[row].as_py()
+        shown = content[:_BYTES_SHOWN].hex() + ("..." if len(content) > _BYTES_SHOWN else "")
+        raise BrokenMessageError(f"{faults[row]} (of {len(content)} bytes: {shown})")
+
+
+def decode_group(choice: Choice, group: Group) -> Decoded:
+    """The messages of one class, as rows of the type for all versions; faults are by place in the group."""
+    rows = columns.decode(group.cls, group.bodies, fields_of(choice, group.cls), mode="null")
+    faults = {}
+    if rows.null_count:
+        for index in pc.indices_nonzero(rows.is_null()).to_pylist():
+            try:
+                group.cls.decode(group.bodies[index].as_py())
+            except DecodeError as error:
+                faults[index] = fault_of(error, group.start(index))
+    whole = union_type(choice)
+    if choice.version is not None:
+        return Decoded(rows.cast(whole), faults)
+    validity = rows.is_valid().buffers()[1] if rows.null_count else None
+    children = [_child(field, rows, group.cls.VERSION) for field in whole]
+    return Decoded(pa.Array.from_buffers(whole, len(rows), [validity], children=children), faults)
+
+
+def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
+    if field.name == VERSION:
+        return pa.repeat(pa.scalar(version, VERSION_TYPE), len(rows))
+    if rows.type.get_field_index(field.name) < 0:
+        return pa.nulls(len(rows), field.type)
+    return rows.field(field.name).cast(field.type)
+
+
+def placed(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:
+    """The rows of groups, each at its place in a column of `count` rows; null where no group has a row."""
+    if len(groups) == 1 and len(groups[0].rows) == count:
+        return parts[0]
+    if not groups:
+        return pa.nulls(count, type_)
+    order = pc.index_in(pa.array(range(count), pa.uint64()), pa.concat_arrays([group.rows for group in groups]))
+    return pa.concat_arrays(parts).take(order)

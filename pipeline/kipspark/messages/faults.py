@@ -1,0 +1,47 @@
+"""What is wrong with one message of a column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipwire import DecodeError
+
+FAULT_TYPE = pa.struct(
+    [
+        ("message", pa.string()),
+        ("version", pa.int16()),
+        ("path", pa.string()),
+        ("offset", pa.int32()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+class Fault(NamedTuple):
+    """Why bytes are not the message that they should be."""
+
+    message: str
+    """Name of the message, as in its spec."""
+    version: int | None
+    """None where the bytes do not even tell their version."""
+    path: str
+    """Field path with indexes; "" for the message itself."""
+    offset: int
+    """Where in the given bytes the fault is."""
+    reason: str
+
+    def __str__(self) -> str:
+        version = "" if self.version is None else f" v{self.version}"
+        return f"{self.message}{version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
+
+
+def fault_of(error: DecodeError, start: int) -> Fault:
+    """The fault that an error tells of, in bytes whose message begins at `start`."""
+    return Fault(error.message, error.version, error.path, start + error.offset, error.reason)
+
+
+def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:
+    """The faults by row as a column of so many rows."""
+    return pa.array([faults[row]._asdict() if row in faults else None for row in range(count)], FAULT_TYPE)

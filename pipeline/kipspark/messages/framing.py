@@ -1,0 +1,204 @@
+"""What stands before a message where it is stored or sent, and tells its type and version.
+
+| message | before it |
+|---|---|
+| value of a coordinator's record | its version, as int16 |
+| key of a coordinator's record | the type of the record, as int16; the message is of version 0 |
+| record of the metadata log | the version of this frame (1), type and version, as unsigned varints |
+| request | its header, whose version follows from the request's |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct as Packer
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipspark.compute import pc
+from kipspark.errors import JobError
+from kipspark.messages.choice import Choice, registry
+from kipspark.messages.faults import Fault, fault_of
+from kipwire import DecodeError, Message, UnsupportedVersionError
+
+INT16 = Packer(">h")
+_KEY_AND_VERSION = Packer(">hh")
+_LONGEST = 2**31 - 1
+"""Bytes of a value in a column at most; told to Arrow, since its own default overflows with many rows."""
+METADATA_FRAME = 1
+"""The version of what stands before a record of the metadata log."""
+
+
+class Group(NamedTuple):
+    """Those messages of a column that are of one class."""
+
+    cls: type[Message]
+    rows: pa.Array
+    """Their places in the column, ascending."""
+    bodies: pa.Array
+    """The messages, without what stands before them."""
+    starts: list[int] | int
+    """Where they begin in the given bytes: each, or all alike."""
+
+    def start(self, index: int) -> int:
+        """Where one of them begins."""
+        return self.starts if isinstance(self.starts, int) else self.starts[index]
+
+
+class Grouped(NamedTuple):
+    """A column by class; null is in no group."""
+
+    groups: list[Group]
+    faults: dict[int, Fault]
+    """By row, of those whose class cannot be told."""
+
+
+class PrefixError(Exception):
+    """What stands before a message tells of none that is known."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def grouped(choice: Choice, data: pa.Array) -> Grouped:
+    """A column of messages, by version.
+
+    Raises:
+        JobError: the bytes of such messages do not tell their version.
+        KipwireError: as `Choice.classes`.
+    """
+    classes = {cls.VERSION: cls for cls in choice.classes}
+    if choice.version is not None:
+        rows = pc.indices_nonzero(data.is_valid())
+        return Grouped([Group(classes[choice.version], rows, data.take(rows) if data.null_count else data, 0)], {})
+    kind = next(iter(classes.values())).TYPE
+    if kind == "request":
+        return _by_header(choice, data)
+    if kind not in PREFIX_SIZES:
+        raise JobError(f"the bytes of {choice.message} do not tell their version: give one")
+
+    size = PREFIX_SIZES[kind]
+
+    def find(prefix: bytes) -> type[Message]:
+        type_, version = read_prefix(kind, choice.message, prefix)
+        cls = next(iter(classes.values()))
+        if type_ not in (None, cls.API_KEY):
+            reason = f"is {type_}, that of another message; {choice.message} has {cls.API_KEY}"
+            raise PrefixError(Fault(choice.message, None, "type", 0, reason))
+        if version not in classes:
+            raise PrefixError(unknown_version(choice.package, choice.message, version, size))
+        return classes[version]
+
+    return by_prefix(data, size, find)
+
+
+PREFIX_SIZES = {"coordinator-key": 2, "coordinator-value": 2, "metadata": 3}
+"""Bytes before a message, by the type of its spec. All types and versions of metadata fit a byte, as varints."""
+
+
+def read_prefix(kind: str, message: str, prefix: bytes) -> tuple[int | None, int]:
+    """Type, if it is told, and version.
+
+    Args:
+        kind: the type of the message's spec.
+        message: the message's name, for the error.
+        prefix: as many bytes as there are, up to those of `PREFIX_SIZES`.
+
+    Raises:
+        PrefixError: there are too few bytes, or they make no sense.
+    """
+    size = PREFIX_SIZES[kind]
+    if len(prefix) < size:
+        raise PrefixError(Fault(message, None, "version", len(prefix), f"need {size} bytes, {len(prefix)} left"))
+    if kind == "coordinator-key":
+        return INT16.unpack(prefix)[0], 0
+    if kind == "coordinator-value":
+        return None, INT16.unpack(prefix)[0]
+    if prefix[0] != METADATA_FRAME:
+        raise PrefixError(Fault(message, None, "frame_version", 0, f"is {prefix[0]}; only {METADATA_FRAME} is known"))
+    return prefix[1], prefix[2]
+
+
+def write_prefix(cls: type[Message]) -> bytes:
+    """What stands before a message of a class; the reverse of `read_prefix`.
+
+    Raises:
+        JobError: nothing does, or more than the class tells.
+    """
+    if cls.TYPE == "coordinator-key":
+        return INT16.pack(cls.API_KEY)
+    if cls.TYPE == "coordinator-value":
+        return INT16.pack(cls.VERSION)
+    if cls.TYPE == "metadata":
+        return bytes((METADATA_FRAME, cls.API_KEY, cls.VERSION))
+    raise JobError(f"nothing that tells its version stands before {cls.NAME}: give a version")
+
+
+def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]]) -> Grouped:
+    """A column by what its first bytes say.
+
+    Args:
+        data: the column.
+        size: how many bytes stand before a message.
+        find: the class for these bytes, which may be fewer; it raises PrefixError where there is none.
+    """
+    prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
+    rows_of: dict[type[Message], list[pa.Array]] = {}
+    faults: dict[int, Fault] = {}
+    for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
+        rows = pc.indices_nonzero(pc.equal(prefixes.indices, code))
+        try:
+            rows_of.setdefault(find(prefix), []).append(rows)
+        except PrefixError as error:
+            faults.update(dict.fromkeys(rows.to_pylist(), error.fault))
+    groups = []
+    for cls, parts in rows_of.items():
+        rows = pa.concat_arrays(parts) if len(parts) > 1 else parts[0]
+        some = data if len(rows) == len(data) else data.take(rows)
+        groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
+    return Grouped(groups, faults)
+
+
+def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
+    """The fault of a message in a version that there is no class for, behind a prefix of so many bytes."""
+    versions = registry(package).versions(message)
+    known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
+    return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
+
+
+def _by_header(choice: Choice, data: pa.Array) -> Grouped:
+    """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
+    found = registry(choice.package)
+    headers = found.with_header("RequestHeader")
+    api_key = choice.classes[0].API_KEY
+    places: dict[int, list[tuple[int, int]]] = {}
+    faults = {}
+    frames = data.to_pylist()
+    for row, frame in enumerate(frames):
+        if frame is None:
+            continue
+        if len(frame) < _KEY_AND_VERSION.size:
+            faults[row] = Fault("RequestHeader", None, "", len(frame), f"a frame of {len(frame)} bytes has no header")
+            continue
+        key, version = _KEY_AND_VERSION.unpack_from(frame)
+        if key != api_key:
+            reason = f"is {key}, that of another request; {choice.message} has {api_key}"
+            faults[row] = Fault("RequestHeader", None, "request_api_key", 0, reason)
+            continue
+        try:
+            header_version = found.request_header_version(key, version)
+            _, start = headers.message("RequestHeader", header_version).read(frame)
+        except UnsupportedVersionError as error:
+            faults[row] = Fault("RequestHeader", None, "request_api_version", INT16.size, str(error))
+        except DecodeError as error:
+            faults[row] = fault_of(error, 0)
+        else:
+            places.setdefault(version, []).append((row, start))
+    groups = []
+    for version, some in places.items():
+        bodies = pa.array([frames[row][start:] for row, start in some], pa.large_binary())
+        rows = pa.array([row for row, _ in some], pa.uint64())
+        groups.append(Group(found.message(choice.message, version), rows, bodies, [start for _, start in some]))
+    return Grouped(groups, faults)

@@ -1,0 +1,244 @@
+"""Records of internal topics: of several messages, of which the first bytes of each record tell.
+
+A family is what one kind of topic holds: `group` is `__consumer_offsets`, `transaction` is `__transaction_state`,
+`share` is `__share_group_state`; `metadata` is the cluster's own log, `__cluster_metadata`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipspark.compute import pc
+from kipspark.errors import JobError
+from kipspark.messages.choice import Choice, registry
+from kipspark.messages.decoding import decode_group, placed, raise_first
+from kipspark.messages.faults import Fault
+from kipspark.messages.framing import (
+    PREFIX_SIZES,
+    Group,
+    Grouped,
+    PrefixError,
+    by_prefix,
+    read_prefix,
+    unknown_version,
+)
+from kipspark.messages.union import union_type
+from kipwire import Message
+
+COORDINATORS = ("group", "transaction", "share")
+
+_OF_OTHER_TOPICS = {"TransactionLog": "transaction", "ShareSnapshot": "share", "ShareUpdate": "share"}
+"""Records of coordinators that are not in `__consumer_offsets`."""
+_REMOTE = "Remote"
+"""Begins the names of records that are in the log of tiered storage, and not in that of the cluster's metadata."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of one family."""
+
+    family: str
+    """One of `COORDINATORS`, or `metadata`."""
+    types: tuple[str, ...] = ()
+    """Only these are decoded, by names such as `OffsetCommit` or `TopicRecord`; all where empty."""
+    package: str = "kafka_messages"
+
+
+class Record(NamedTuple):
+    """One type of record."""
+
+    name: str
+    column: str
+    key: Choice | None
+    """None in the metadata log, whose records have no keys."""
+    value: Choice
+
+
+class DecodedRecords(NamedTuple):
+    """A column of records."""
+
+    rows: pa.StructArray
+    """Null where a record is broken, or has no key."""
+    faults: dict[int, Fault]
+
+
+@lru_cache
+def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
+    """All types of records of a family, by the number that tells them."""
+    found: dict[int, Record] = {}
+    known = registry(package)
+    for name in known.names():
+        versions = known.versions(name)
+        if not versions:
+            continue
+        cls = known.message(name, versions[0])
+        if family == "metadata" and cls.TYPE == "metadata" and not name.startswith(_REMOTE):
+            found[cls.API_KEY] = Record(name, _snake(cls), None, Choice(package, name))
+        elif cls.TYPE == "coordinator-value":
+            short = name.removesuffix("Value")
+            if _OF_OTHER_TOPICS.get(short, "group") == family:
+                key = Choice(package, f"{short}Key")
+                found[cls.API_KEY] = Record(short, _snake(cls).removesuffix("_value"), key, Choice(package, name))
+    return dict(sorted(found.items()))
+
+
+def chosen(records: Records) -> dict[int, Record]:
+    """The types of records that are decoded, by number.
+
+    Raises:
+        JobError: there is no such family, or it has no such type.
+    """
+    if records.family not in (*COORDINATORS, "metadata"):
+        raise JobError(f"there is no coordinator {records.family!r}; there are {', '.join(COORDINATORS)}")
+    types = types_of(records.family, records.package)
+    names = {record.name for record in types.values()}
+    for name in records.types:
+        if name not in names:
+            raise JobError(f"{records.family} records have no type {name!r}; there are {', '.join(sorted(names))}")
+    return {number: record for number, record in types.items() if not records.types or record.name in records.types}
+
+
+@lru_cache
+def records_type(records: Records) -> pa.StructType:
+    """The columns of records: the name of each one's type, and a column of messages for each type.
+
+    Raises:
+        JobError: as `chosen`.
+    """
+    types = chosen(records).values()
+    values = [(record.column, union_type(record.value)) for record in types]
+    if records.family == "metadata":
+        return pa.struct([("type", pa.string()), *values])
+    keys = [(record.column, union_type(record.key)) for record in types if record.key]
+    return pa.struct([("type", pa.string()), ("key", pa.struct(keys)), ("value", pa.struct(values))])
+
+
+def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> DecodedRecords:
+    """Keys and values of a coordinator's topic.
+
+    Raises:
+        JobError: as `chosen`.
+    """
+    types = types_of(records.family, records.package)
+    of_key = _grouped(types, keys, "coordinator-key", lambda record: record.key)
+    names = _names(types, of_key.groups, len(keys))
+    # The key tells which message the value is: what its own first bytes tell is only the version.
+    faults = dict(of_key.faults)
+    groups: list[Group] = []
+    for group in of_key.groups:
+        if types[group.cls.API_KEY] in chosen(records).values():
+            some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
+            groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
+            places = group.rows.to_pylist() if some.faults else []
+            faults.update({places[row]: fault for row, fault in some.faults.items()})
+    whole = records_type(records)
+    key = _structs(whole.field("key").type, chosen(records), of_key.groups, len(keys), faults, lambda one: one.key)
+    value = _structs(whole.field("value").type, chosen(records), groups, len(keys), faults, lambda one: one.value)
+    return _assembled(whole, [names, key, value], faults)
+
+
+def raise_first_record(faults: dict[int, Fault], keys: pa.Array, values: pa.Array) -> None:
+    """Raise the fault of the first record that has one, if any has.
+
+    Raises:
+        BrokenMessageError: that one, with the bytes of the key or the value.
+    """
+    is_value = bool(faults) and faults[min(faults)].message.endswith("Value")
+    raise_first(faults, values if is_value else keys)
+
+
+def decode_metadata(records: Records, values: pa.Array) -> DecodedRecords:
+    """Values of the cluster's metadata log.
+
+    Raises:
+        JobError: as `chosen`.
+    """
+    types = types_of(records.family, records.package)
+    of_value = _grouped(types, values, "metadata", lambda record: record.value)
+    names = _names(types, of_value.groups, len(values))
+    faults = dict(of_value.faults)
+    whole = records_type(records)
+    part = _structs(whole, chosen(records), of_value.groups, len(values), faults, lambda one: one.value)
+    return _assembled(whole, [names, *part.flatten()[1:]], faults)
+
+
+def _grouped(types: dict[int, Record], data: pa.Array, kind: str, choice: Callable[[Record], Choice | None]) -> Grouped:
+    """A column by type and version of its records."""
+    size = PREFIX_SIZES[kind]
+
+    def find(prefix: bytes) -> type[Message]:
+        number, version = read_prefix(kind, "record", prefix)
+        assert number is not None  # these kinds tell it
+        record = types.get(number)
+        if record is None:
+            raise PrefixError(Fault("record", None, "type", 0 if size == 2 else 1, f"there is no type {number}"))
+        return _class(choice(record) or record.value, version, size)
+
+    return by_prefix(data, size, find)
+
+
+def _grouped_values(record: Record, values: pa.Array) -> Grouped:
+    """The values of one type of record, by version."""
+    size = PREFIX_SIZES["coordinator-value"]
+
+    def find(prefix: bytes) -> type[Message]:
+        _, version = read_prefix("coordinator-value", record.value.message, prefix)
+        return _class(record.value, version, size)
+
+    return by_prefix(values, size, find)
+
+
+def _class(choice: Choice, version: int, size: int) -> type[Message]:
+    known = registry(choice.package)
+    if version not in known.versions(choice.message):
+        raise PrefixError(unknown_version(choice.package, choice.message, version, size))
+    return known.message(choice.message, version)
+
+
+def _names(types: dict[int, Record], groups: list[Group], count: int) -> pa.Array:
+    """The name of each record's type, whether it is decoded or not."""
+    parts = [pa.repeat(pa.scalar(types[group.cls.API_KEY].name), len(group.rows)) for group in groups]
+    return placed(count, pa.string(), groups, parts)
+
+
+def _structs(
+    whole: pa.StructType,
+    types: dict[int, Record],
+    groups: list[Group],
+    count: int,
+    faults: dict[int, Fault],
+    choice: Callable[[Record], Choice | None],
+) -> pa.StructArray:
+    """A struct with a column for each type; what is broken is added to the faults."""
+    children = {field.name: pa.nulls(count, field.type) for field in whole}
+    for number, record in types.items():
+        message = choice(record)
+        some = [group for group in groups if number == group.cls.API_KEY]
+        if message is None or not some:
+            continue
+        parts = []
+        for group in some:
+            rows, wrong = decode_group(message, group)
+            parts.append(rows)
+            places = group.rows.to_pylist() if wrong else []
+            faults.update({places[index]: fault for index, fault in wrong.items()})
+        children[record.column] = placed(count, union_type(message), some, parts)
+    return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
+
+
+def _assembled(whole: pa.StructType, children: list[pa.Array], faults: dict[int, Fault]) -> DecodedRecords:
+    """The whole rows, null where one is broken or has no type."""
+    names = children[0]
+    broken = pa.array([row in faults for row in range(len(names))]) if faults else pa.repeat(False, len(names))
+    rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))
+    return DecodedRecords(rows, faults)
+
+
+def _snake(cls: type[Message]) -> str:
+    """Such as `offset_commit_value`: the name of the folder that a message's classes are in."""
+    return cls.__module__.rpartition(".")[0].rpartition(".")[2]

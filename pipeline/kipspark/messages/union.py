@@ -1,0 +1,83 @@
+"""One type for all versions of a message: every field of every version, null where a version does not have it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pyarrow as pa
+
+from kipspark.errors import JobError
+from kipspark.messages.choice import Choice
+from kipwire import Message, columns
+
+VERSION = "_version"
+"""The column that tells a row's version, where there may be several."""
+
+VERSION_TYPE = pa.int16()
+
+_WIDER = {pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.binary(16): pa.binary()}
+"""What Spark has no type for, and the type it has instead."""
+
+
+@lru_cache
+def union_type(choice: Choice) -> pa.StructType:
+    """The columns of a message in all chosen versions, in the order of the highest one, those of older ones behind.
+
+    Raises:
+        JobError: a field is chosen that no version has, or one has types that do not go together.
+        KipwireError: as `Choice.classes`.
+    """
+    merged: pa.DataType = pa.struct([(VERSION, VERSION_TYPE)] if choice.version is None else [])
+    for cls in choice.classes:
+        merged = _merged(
+            merged, spark_able(pa.struct(list(columns.schema(cls, fields_of(choice, cls))))), choice.message
+        )
+    for path in choice.fields or ():
+        if not _has(merged, path.split(".")):
+            raise JobError(f"{choice.message} has no field {path!r} in {_versions(choice)}")
+    return merged
+
+
+def fields_of(choice: Choice, cls: type[Message]) -> tuple[str, ...] | None:
+    """Those of the chosen fields that one version has."""
+    if choice.fields is None:
+        return None
+    whole = pa.struct(list(columns.schema(cls)))
+    return tuple(path for path in choice.fields if _has(whole, path.split(".")))
+
+
+def spark_able(type_: pa.DataType) -> pa.DataType:
+    """A type with all that Spark does not have replaced by what holds the same values; everything may be null."""
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, spark_able(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(spark_able(type_.value_type))
+    return _WIDER.get(type_, type_)
+
+
+def _merged(one: pa.DataType, other: pa.DataType, where: str) -> pa.DataType:
+    if pa.types.is_struct(one) and pa.types.is_struct(other):
+        types = {field.name: field.type for field in one}
+        for field in other:
+            before = types.get(field.name)
+            types[field.name] = field.type if before is None else _merged(before, field.type, f"{where}.{field.name}")
+        return pa.struct(list(types.items()))
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return pa.list_(_merged(one.value_type, other.value_type, where))
+    if one != other:
+        raise JobError(f"{where} is {one} in one version and {other} in another: choose one version")
+    return one
+
+
+def _has(type_: pa.DataType, path: list[str]) -> bool:
+    for name in path:
+        if pa.types.is_list(type_):
+            type_ = type_.value_type
+        if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
+            return False
+        type_ = type_.field(name).type
+    return True
+
+
+def _versions(choice: Choice) -> str:
+    return "any version" if choice.version is None else f"version {choice.version}"

@@ -1,0 +1,67 @@
+"""Reports as one HTML page, with charts in it and nothing to load."""
+
+from __future__ import annotations
+
+import io
+from html import escape
+from typing import Any
+
+from kipspark.report import Chart, Report, Row, Shown, cell
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1d2733; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
+th { color: #5a6b7d; font-weight: 600; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+svg { max-width: 100%; height: auto; }
+.note { color: #5a6b7d; }
+"""
+
+
+def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row]]]) -> str:
+    """The page: charts first, then tables."""
+    parts = [f"<h1>{escape(report.title)}</h1>"]
+    parts += [f"<h2>{escape(chart.title)}</h2>{_svg(chart, rows)}" for chart, rows in charts if rows]
+    for shown in tables:
+        parts.append(f"<h2>{escape(shown.table.title)}</h2>")
+        parts.append(_table(shown) if shown.rows else '<p class="note">none</p>')
+        if not shown.is_all:
+            parts.append(f'<p class="note">and more: these are the first {len(shown.rows)}</p>')
+    parts += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        + "\n".join(parts)
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _table(shown: Shown) -> str:
+    numbers = {name for name in shown.columns if any(isinstance(row[name], (int, float)) for row in shown.rows)}
+    mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
+    head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td{mark[name]}>{escape(cell(row[name]))}</td>" for name in shown.columns) + "</tr>"
+        for row in shown.rows
+    )
+    return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _svg(chart: Chart, rows: list[Row]) -> str:
+    import matplotlib as mpl  # takes a second, and only pages need it
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "axes.spines.top": False}):
+        figure = Figure(figsize=(11, 4.2), layout="constrained")
+        axes: Any = figure.subplots()
+        axes.spines["right"].set_visible(False)
+        axes.grid(color="#e3e8ee", linewidth=0.8)
+        axes.set_axisbelow(True)
+        chart.draw(axes, rows)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None})
+    text = out.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,48 @@
+"""The Spark session of the command line."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+from kipspark.java import use_java
+from kipspark.sources import register
+
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit has started this program: then it has chosen the master, and everything else."""
+
+
+def open_session(master: str | None = None, remote: str | None = None) -> SparkSession:
+    """A session with the data sources of kipspark.
+
+    Args:
+        master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
+        remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
+
+    Raises:
+        JobError: there is no Java that Spark could run on.
+    """
+    builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
+    if remote is not None:
+        spark = builder.remote(remote).getOrCreate()
+    elif _SUBMITTED in os.environ:
+        spark = builder.getOrCreate()
+    else:
+        use_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the first python3 on PATH
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        spark = (
+            builder.master(master or "local[*]")
+            .config("spark.ui.enabled", "false")
+            # Spark's own 200 are for clusters: here most of the time would go into starting tasks.
+            .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+            # Planning again after each step takes more than half of the time that a job on one machine's data takes.
+            .config("spark.sql.adaptive.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.log.level", "OFF")  # what goes wrong is told by the command
+            .getOrCreate()
+        )
+    register(spark)
+    return spark

@@ -1,0 +1,78 @@
+"""`kafka_frames`: captured requests and responses as a Spark data source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from kipspark.errors import SourceError
+from kipspark.sources.captures import DIRECTIONS, FRAMES_SCHEMA, Chosen, Part, find_captures, parts, read_frames
+from kipspark.sources.options import Options
+from kipspark.types import struct_type
+
+OPTIONS = ("apiKeys", "directions", "clientIds", "splitBytes")
+
+DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
+"""Bytes of an index for one task unless told otherwise, which is some 20,000 frames."""
+
+
+class KafkaFramesSource(DataSource):
+    """`spark.read.format("kafka_frames").load(PATH)`; docs/spark.md has the options."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What to write behind `format`."""
+        return "kafka_frames"
+
+    def schema(self) -> StructType:
+        """The columns, which are the same for every capture."""
+        return struct_type(FRAMES_SCHEMA)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Reads all captures at the place."""
+        options = Options(self.name(), self.options, OPTIONS)
+        directions = options.texts("directions")
+        for direction in directions:
+            if direction not in DIRECTIONS.values():
+                raise SourceError(f"kafka_frames: there is no direction {direction!r}; there are request and response")
+        return _FramesReader(
+            _Request(
+                options.path(),
+                Chosen(options.numbers("apiKeys"), directions, options.texts("clientIds")),
+                options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
+            )
+        )
+
+
+class _Request(NamedTuple):
+    """What the options say."""
+
+    path: str
+    chosen: Chosen
+    split_bytes: int
+
+
+class _Task(InputPartition):
+    """What one Spark task reads."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(None)
+        self.part = part
+
+
+class _FramesReader(DataSourceReader):
+    def __init__(self, request: _Request) -> None:
+        self.request = request
+
+    def partitions(self) -> Sequence[InputPartition]:
+        return [
+            _Task(part) for index in find_captures(self.request.path) for part in parts(index, self.request.split_bytes)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(partition, _Task):
+            yield from read_frames(partition.part, self.request.chosen)  # else it is None: there is no partition

@@ -1,0 +1,104 @@
+"""Options of data sources: text in, checked values out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kipspark.errors import SourceError
+
+FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
+MODES = (FAILFAST, PERMISSIVE)
+"""What to do about broken bytes, in Spark's words: fail, or go on and tell of them."""
+
+
+class Options:
+    """The options of one data source, each read once.
+
+    Names are those of Spark: upper and lower case do not matter.
+    """
+
+    def __init__(self, source: str, given: Mapping[str, str], known: tuple[str, ...]) -> None:
+        """Take in what a user has given.
+
+        Raises:
+            SourceError: an option is none of the known ones.
+        """
+        self._source = source
+        self._given = {name.lower(): text for name, text in given.items()}
+        names = {name.lower() for name in known} | {"path"}
+        for name in given:
+            if name.lower() not in names:
+                raise SourceError(f"{source} has no option {name!r}; it has {', '.join(known)}")
+
+    def text(self, name: str) -> str | None:
+        """The text of an option; None if it was not given."""
+        return self._given.get(name.lower())
+
+    def path(self) -> str:
+        """The place to read from.
+
+        Raises:
+            SourceError: there is none.
+        """
+        path = self.text("path")
+        if not path:
+            raise SourceError(f"{self._source} needs a path: spark.read.format({self._source!r}).load(PATH)")
+        return path.removeprefix("file://")
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list with commas between, such as `orders,clicks`; empty if not given."""
+        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers with commas between; empty if not given.
+
+        Raises:
+            SourceError: one is none.
+        """
+        return tuple(self._number(name, part) for part in self.texts(name))
+
+    def number(self, name: str, least: int | None = None) -> int | None:
+        """A whole number; None if not given.
+
+        Raises:
+            SourceError: it is none, or below `least`.
+        """
+        text = self.text(name)
+        if text is None:
+            return None
+        number = self._number(name, text)
+        if least is not None and number < least:
+            raise self._error(name, text, f"a whole number from {least} on")
+        return number
+
+    def truth(self, name: str, default: bool) -> bool:
+        """`true` or `false`.
+
+        Raises:
+            SourceError: it is neither.
+        """
+        text = (self.text(name) or str(default)).lower()
+        if text not in ("true", "false"):
+            raise self._error(name, text, "true or false")
+        return text == "true"
+
+    def one_of(self, name: str, known: tuple[str, ...], default: str) -> str:
+        """One of several words, in any case.
+
+        Raises:
+            SourceError: it is none of them.
+        """
+        text = self.text(name) or default
+        for word in known:
+            if text.lower() == word.lower():
+                return word
+        raise self._error(name, text, " or ".join(known))
+
+    def _number(self, name: str, text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise self._error(name, text, "a whole number") from None
+
+    def _error(self, name: str, text: str, wanted: str) -> SourceError:
+        return SourceError(f"{self._source}: option {name} is {text!r}; it must be {wanted}")

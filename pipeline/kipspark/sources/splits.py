@@ -1,0 +1,151 @@
+"""Segments cut into ranges of bytes, so that several tasks can read one file.
+
+A range starts where a batch starts. Where that is, the offset index beside the segment tells; without one, or with one
+that does not fit the segment, the lengths in the batches themselves do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from struct import Struct as Packer
+from typing import BinaryIO, NamedTuple
+
+from kipspark.sources.segments import Segment
+
+DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
+"""Bytes of a range unless told otherwise; starting a task costs as much as reading a few MiB."""
+
+_INDEX_ENTRY = Packer(">ii")
+"""An entry of an offset index: offset from the segment's base offset, position of a batch in the segment."""
+_HEAD = Packer(">qiib")
+"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
+_LAST_OFFSET_DELTA = Packer(">i")
+_LAST_OFFSET_DELTA_AT = 23
+"""Where it stands in a batch of magic 2."""
+_HEAD_BYTES = _LAST_OFFSET_DELTA_AT + _LAST_OFFSET_DELTA.size
+_SIZE_END = 12
+_SMALLEST_BATCH = 14
+
+
+class Split(NamedTuple):
+    """A range of bytes of a segment."""
+
+    segment: Segment
+    start: int
+    """Where the first batch starts."""
+    end: int
+    """Batches that start from here on belong to the next range."""
+
+
+class Head(NamedTuple):
+    """The start of a batch."""
+
+    position: int
+    offset: int
+    """Of the first record in a batch of magic 2, of the last one in an entry of magic 0 or 1."""
+    last_offset: int
+    size: int
+    """Bytes of the whole batch."""
+
+
+class _Entry(NamedTuple):
+    """An entry of an offset index."""
+
+    offset: int
+    """No record of the batch has a higher one."""
+    position: int
+
+
+def cut(segment: Segment, split_bytes: int = DEFAULT_SPLIT_BYTES, start: int = 0) -> list[Split]:
+    """The ranges of a segment, each of about `split_bytes` bytes; none for an empty segment.
+
+    Args:
+        segment: the segment.
+        split_bytes: at least 1; a range is longer where one batch is.
+        start: where a batch starts; what is before is left out.
+    """
+    if segment.size <= start:
+        return []
+    if segment.size - start <= split_bytes:
+        return [Split(segment, start, segment.size)]
+    with Path(segment.path).open("rb") as file:
+        chosen = _spaced(_index(segment), split_bytes, start)
+        if chosen and all(_fits(file, segment, entry) for entry in chosen):
+            positions = [entry.position for entry in chosen]
+        else:
+            heads = (_Entry(head.offset, head.position) for head in batch_heads(file, start, segment.size))
+            positions = [entry.position for entry in _spaced(heads, split_bytes, start)]
+    ends = [*positions, segment.size]
+    return [Split(segment, first, end) for first, end in zip([start, *positions], ends, strict=True)]
+
+
+def position_before(segment: Segment, offset: int) -> int:
+    """Where to start reading for the records from an offset on: where some batch before them starts, or 0."""
+    before = None
+    for entry in _index(segment):
+        if entry.offset > offset:
+            break
+        before = entry
+    if before is None:
+        return 0
+    with Path(segment.path).open("rb") as file:
+        return before.position if _fits(file, segment, before) else 0
+
+
+def batch_heads(file: BinaryIO, start: int, end: int) -> Iterator[Head]:
+    """The whole batches between two positions, as far as their lengths make sense; nothing is checked or decoded.
+
+    Args:
+        file: a segment.
+        start: where a batch starts.
+        end: of the file, or where reading is to end.
+    """
+    while (head := batch_head(file, start)) is not None and head.position + head.size <= end:
+        yield head
+        start += head.size
+
+
+def batch_head(file: BinaryIO, position: int) -> Head | None:
+    """What starts there, if it can be a batch."""
+    file.seek(position)
+    data = file.read(_HEAD_BYTES)
+    if len(data) < _HEAD.size:
+        return None
+    offset, size, _, magic = _HEAD.unpack_from(data)
+    if size < _SMALLEST_BATCH or not 0 <= magic <= 2 or offset < 0:
+        return None
+    last_offset = offset
+    if magic == 2 and len(data) == _HEAD_BYTES:
+        last_offset += _LAST_OFFSET_DELTA.unpack_from(data, _LAST_OFFSET_DELTA_AT)[0]
+    return Head(position, offset, last_offset, size + _SIZE_END)
+
+
+def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_Entry]:
+    """Those that are at least so many bytes behind the one before."""
+    chosen = []
+    for entry in entries:
+        if entry.position - start >= split_bytes:
+            chosen.append(entry)
+            start = entry.position
+    return chosen
+
+
+def _fits(file: BinaryIO, segment: Segment, entry: _Entry) -> bool:
+    """Whether a batch that an index tells of is there."""
+    head = batch_head(file, entry.position)
+    return head is not None and segment.base_offset <= head.offset <= entry.offset
+
+
+def _index(segment: Segment) -> Iterator[_Entry]:
+    """The offset index, in ascending order; nothing if there is none."""
+    try:
+        data = Path(segment.path).with_suffix(".index").read_bytes()
+    except OSError:
+        return
+    before = (-1, -1)
+    for offset, position in _INDEX_ENTRY.iter_unpack(data[: len(data) - len(data) % _INDEX_ENTRY.size]):
+        if offset <= before[0] or position <= before[1] or position >= segment.size:
+            return  # zeros, since the space of a live index is taken in advance; or an index of something else
+        yield _Entry(segment.base_offset + offset, position)
+        before = offset, position

@@ -1,0 +1,47 @@
+"""Arrow's types as Spark's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql import types as spark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PRIMITIVES: dict[pa.DataType, Callable[[], spark.DataType]] = {
+    pa.bool_(): spark.BooleanType,
+    pa.int8(): spark.ByteType,
+    pa.int16(): spark.ShortType,
+    pa.int32(): spark.IntegerType,
+    pa.int64(): spark.LongType,
+    pa.float64(): spark.DoubleType,
+    pa.string(): spark.StringType,
+    pa.binary(): spark.BinaryType,
+    pa.timestamp("us", tz="UTC"): spark.TimestampType,
+}
+
+
+def struct_type(fields: pa.Schema | pa.StructType) -> spark.StructType:
+    """The Spark type of columns; every column may be null, as all that comes out of a function may.
+
+    Raises:
+        KeyError: Spark has no such type.
+    """
+    return spark.StructType([spark.StructField(field.name, spark_type(field.type)) for field in fields])
+
+
+def spark_type(type_: pa.DataType) -> spark.DataType:
+    """The Spark type of one Arrow type.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if pa.types.is_struct(type_):
+        return struct_type(type_)
+    if pa.types.is_list(type_):
+        return spark.ArrayType(spark_type(type_.value_type))
+    if pa.types.is_map(type_):
+        return spark.MapType(spark_type(type_.key_type), spark_type(type_.item_type))
+    return _PRIMITIVES[type_]()

@@ -1,0 +1,368 @@
+"""The pipeline on Spark: sources, column functions and jobs, on the log and the capture of a real cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sf
+
+import kafka_messages
+import kipspark
+from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
+from kipspark import cli, commands, samples
+from kipspark.jobs import conform, encodings, metadata, offsets, traffic
+from kipspark.jobs.transactions import committed
+from kipspark.types import struct_type
+from kipwire.encodings import count_all
+from kipwire.records import Record, read_segment, write_batch
+
+# All of them in one process, where they share a session.
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    # py4j and Spark leave sockets and files to be collected, and pandas has deprecated what Spark still uses.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+SEGMENTS = Path(__file__).parent / "data" / "segments"
+CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from kipspark.java import use_java
+    from kipspark.sources import register
+
+    use_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    session = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "OFF")
+        .config("spark.sql.shuffle.partitions", "1")
+        .config("spark.sql.session.timeZone", "UTC")
+        # Planning again and compiling take longer than what few rows need.
+        .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.codegen.wholeStage", "false")
+        .getOrCreate()
+    )
+    register(session)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def log(spark: SparkSession) -> DataFrame:
+    return spark.read.format("kafka_log").option("includeControl", "true").load(str(SEGMENTS)).persist()
+
+
+@pytest.fixture(scope="session")
+def frames(spark: SparkSession) -> DataFrame:
+    return spark.read.format("kafka_frames").load(str(CAPTURE)).persist()
+
+
+def rows(frame: DataFrame) -> list[dict[str, Any]]:
+    return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
+
+
+# Sources.
+
+
+def test_every_record_of_a_log_folder_is_a_row(log: DataFrame) -> None:
+    expected = {
+        (path.parent.name, record.offset): (record.key, record.value, record.headers, batch.compression)
+        for path in SEGMENTS.glob("*/*.log")
+        for batch in read_segment(path)
+        for record in batch.records
+    }
+    found = {
+        (f"{row['topic']}-{row['partition']}", row["offset"]): (
+            row["key"],
+            row["value"],
+            [(header["key"], header["value"]) for header in row["headers"]],
+            row["compression"],
+        )
+        for row in rows(log)
+    }
+    assert found == expected
+    assert {compression for *_, compression in found.values()} == {"none", "gzip", "snappy", "lz4", "zstd"}
+
+
+def test_options_of_a_log_leave_out_what_is_not_asked_for(spark: SparkSession, log: DataFrame) -> None:
+    some = (
+        spark.read.format("kafka_log")
+        .options(topics="orders", partitions="1,2", startingOffset="100", endingOffset="110", splitBytes="5000")
+        .load(str(SEGMENTS))
+    )
+    expected = log.where("topic = 'orders' and partition in (1, 2) and offset between 100 and 109 and not is_control")
+    key = ["partition", "offset", "key", "value"]
+    assert rows(some.select(key).orderBy(key)) == rows(expected.select(key).orderBy(key))
+    assert spark.read.format("kafka_log").option("topics", "none").load(str(SEGMENTS)).count() == 0
+
+
+def test_a_broken_batch_stops_reading_or_is_told_of(spark: SparkSession, tmp_path: Path) -> None:
+    batches = [write_batch([Record(offset=at, key=b"k", value=b"value")]) for at in range(3)]
+    damaged = bytearray(b"".join(batches))
+    damaged[len(batches[0]) + 63] ^= 0xFF
+    (tmp_path / "t-0").mkdir()
+    (tmp_path / "t-0" / f"{0:020}.log").write_bytes(damaged)
+    reader = spark.read.format("kafka_log")
+    with pytest.raises(PythonException, match=rf"batches\[1\].crc at byte {len(batches[0]) + 17}.*\.log"):
+        reader.load(str(tmp_path)).collect()
+    found = rows(reader.option("mode", "permissive").load(str(tmp_path)).select("offset", "batch_position", "error"))
+    assert [row["offset"] for row in found] == [0, None, 2]
+    assert found[1]["batch_position"] == len(batches[0])
+    assert "crc" in found[1]["error"]
+
+
+def test_a_stream_goes_on_where_it_stopped_and_survives_compaction(spark: SparkSession, tmp_path: Path) -> None:
+    place, out = tmp_path / "logs" / "t-0", tmp_path / "out"
+    place.mkdir(parents=True)
+    segment = place / f"{0:020}.log"
+    batches = [write_batch([Record(offset=at, value=b"%d" % at)]) for at in range(9)]
+
+    def run() -> list[int]:
+        query = (
+            spark.readStream.format("kafka_log")
+            .load(str(tmp_path / "logs"))
+            .writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(out))
+        )
+        query.awaitTermination()
+        return sorted(row["offset"] for row in rows(spark.read.parquet(str(out)).select("offset")))
+
+    segment.write_bytes(b"".join(batches[:4]) + batches[4][:20])
+    assert run() == [0, 1, 2, 3]
+    segment.write_bytes(b"".join([batches[1], *batches[3:7]]))  # rewritten: two records are gone, others have moved
+    (place / f"{7:020}.log").write_bytes(batches[7])
+    assert run() == list(range(8))
+
+
+def test_frames_of_a_capture_are_rows(frames: DataFrame, spark: SparkSession) -> None:
+    assert frames.count() == 2186
+    one = rows(frames.where("number = 197").drop("capture"))[0]
+    header, body = kafka_messages.decode_request(one["frame"])
+    assert (one["api_key"], one["api_version"], one["direction"]) == (body.API_KEY, body.VERSION, "request")
+    assert (one["correlation_id"], one["client_id"]) == (header.correlation_id, header.client_id)  # type: ignore[attr-defined]
+    chosen = spark.read.format("kafka_frames").options(apiKeys="3,8", directions="request").load(str(CAPTURE))
+    assert chosen.count() == frames.where("api_key in (3, 8) and direction = 'request'").count() > 0
+
+
+# Column functions.
+
+
+def test_from_message_reads_versions_from_the_bytes_and_to_message_writes_them(
+    spark: SparkSession, log: DataFrame
+) -> None:
+    values = log.where("topic = '__consumer_offsets' and not is_control").where(sf.hex("key").startswith("0001"))
+    decoded = values.select("value", kipspark.from_message("value", "OffsetCommitValue").alias("m"))
+    assert decoded.schema["m"].dataType == kipspark.schema_of_message("OffsetCommitValue")
+    for row in rows(decoded):
+        message = OffsetCommitValue.decode(row["value"][2:])
+        assert row["m"]["_version"] == 4
+        assert (row["m"]["offset"], row["m"]["metadata"]) == (message.offset, message.metadata)
+        assert row["m"]["expire_timestamp"] is None  # only version 1 has it
+    again = decoded.select(sf.col("value") == kipspark.to_message("m", "OffsetCommitValue"))
+    assert [row for (row,) in again.collect()] == [True] * decoded.count()
+    assert decoded.count() == 51
+
+
+def test_fields_choose_what_is_built(spark: SparkSession, frames: DataFrame) -> None:
+    requests = frames.where("api_key = 8 and direction = 'request'")
+    fields = ["group_id", "topics.partitions.committed_offset"]
+    chosen = requests.select("frame", kipspark.from_message("frame", "OffsetCommitRequest", fields=fields).alias("m"))
+    for row in rows(chosen):
+        body: Any = kafka_messages.decode_request(row["frame"])[1]
+        assert row["m"] == {
+            "_version": body.VERSION,
+            "group_id": body.group_id,
+            "topics": [
+                {"partitions": [{"committed_offset": one.committed_offset} for one in topic.partitions]}
+                for topic in body.topics
+            ],
+        }
+
+
+def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: SparkSession) -> None:
+    random = Random(1)
+    count, step = 20_000, 100
+    good = [b"\0\x04" + OffsetCommitValue(offset=at, metadata="m" * (at % 5)).encode() for at in range(count)]
+    data = [message[: random.randrange(2, 20)] if at % step == 7 else message for at, message in enumerate(good)]
+    frame = spark.createDataFrame(list(enumerate(data)), "at int, data binary")
+    observation = Observation()
+    decoded = frame.select(
+        "at",
+        kipspark.from_message("data", "OffsetCommitValue", mode="PERMISSIVE").alias("m"),
+        kipspark.error_of_message("data", "OffsetCommitValue").alias("error"),
+    )
+    found = rows(kipspark.counted(decoded, "error", observation))
+    assert observation.get == {"rows": count, "broken": count // step}
+    for row in found:
+        assert (row["m"] is None) == (row["at"] % step == 7) == (row["error"] is not None)
+        if row["error"]:
+            assert 2 <= row["error"]["offset"] <= len(data[row["at"]])
+            assert row["error"]["version"] == 4
+            assert row["error"]["reason"]
+        else:
+            assert row["m"]["offset"] == row["at"]
+    with pytest.raises(PythonException, match=r"OffsetCommitValue v4: .* at byte \d+: .*\(of \d+ bytes: 0004"):
+        frame.select(kipspark.from_message("data", "OffsetCommitValue")).collect()
+
+
+def test_coordinator_records_of_all_types_have_their_columns(log: DataFrame) -> None:
+    records = log.where("topic = '__consumer_offsets' and not is_control").select(
+        kipspark.from_coordinator("key", "value").alias("r")
+    )
+    found = rows(records)
+    assert {row["r"]["type"] for row in found} >= {"OffsetCommit", "GroupMetadata", "ConsumerGroupMetadata"}
+    for row in found:
+        set_columns = [name for name, value in row["r"]["key"].items() if value is not None]
+        assert len(set_columns) == 1
+        assert {name for name, value in row["r"]["value"].items() if value is not None} <= set(set_columns)
+
+
+@pytest.mark.parametrize(
+    ("coordinator", "topic"), [("transaction", "__transaction_state"), ("share", "__share_group_state")]
+)
+def test_other_coordinators_records_are_read(log: DataFrame, coordinator: str, topic: str) -> None:
+    some = log.where((sf.col("topic") == topic) & ~sf.col("is_control"))
+    records = rows(some.select(kipspark.from_coordinator("key", "value", coordinator=coordinator).alias("r")))
+    assert records
+    assert all(any(row["r"]["key"].values()) for row in records)
+
+
+# Jobs.
+
+
+def test_lag_is_the_end_of_the_partition_at_the_time_of_the_commit(log: DataFrame) -> None:
+    latest = {
+        (row["group"], row["partition"]): (row["offset"], row["end_offset"], row["lag"])
+        for row in rows(offsets.latest(offsets.with_lag(offsets.commits(committed(log)), offsets.ends(log))))
+    }
+    assert latest["java-new", 1] == (511, 511, 0)
+    assert latest["kp-group", 0] == (323, 323, 0)
+    group, partition = "kp-txn-group", 0
+    offset, end, lag = latest[group, partition]
+    assert lag == end - offset > 0
+
+
+def test_commits_of_aborted_and_unfinished_transactions_do_not_count(spark: SparkSession) -> None:
+    def row(offset: int, producer: int, control: int | None = None) -> tuple[Any, ...]:
+        key = None if control is None else b"\0\0\0" + bytes([control])
+        return ("t", 0, offset, key, producer, True, control is not None)
+
+    schema = "topic string, partition int, offset long, key binary, producer_id long"
+    schema += ", is_transactional boolean, is_control boolean"
+    given = [row(0, 1), row(1, 2), row(2, 1, 1), row(3, 2, 0), row(4, 1), row(5, 1, 0), row(6, 2)]
+    given.append(("t", 0, 7, None, -1, False, False))
+    found = committed(spark.createDataFrame(given, schema))
+    assert sorted(one["offset"] for one in rows(found)) == [0, 7]
+
+
+def test_members_come_and_go(log: DataFrame) -> None:
+    events = rows(offsets.membership(committed(log)).orderBy("time"))
+    seen = {(row["group"], row["kind"], row["event"], row["client_id"]) for row in events}
+    assert ("kp-group", "classic", "joined", "kp-cons-1") in seen
+    assert ("kp-group", "classic", "left", "kp-cons-1") in seen
+    assert ("java-new", "consumer", "joined", "java-kip848") in seen
+    assert ("java-share", "share", "joined", "console-share-consumer") in seen
+    epochs = [row["epoch"] for row in events if row["event"] == "epoch" and row["group"] == "kp-group"]
+    assert epochs == [0, 1, 2, 3]
+
+
+def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> None:
+    found = traffic.inspected(frames).persist()
+    paired = traffic.exchanges(found).persist()
+    totals = paired.agg(
+        sf.count("*").alias("requests"),
+        sf.count("response_bytes").alias("responses"),
+        (sf.sum("request_bytes") + sf.sum("response_bytes")).alias("bytes"),
+        sf.min("latency_ms").alias("fastest"),
+    )
+    (total,) = rows(totals)
+    assert (total["requests"], total["responses"]) == (1094, 1092)
+    assert total["bytes"] == rows(frames.agg(sf.sum(sf.length("frame")).alias("bytes")))[0]["bytes"]
+    assert total["fastest"] > 0
+    assert rows(traffic.faults(found)) == []
+    clients = {(row["client_id"], row["software"]) for row in rows(traffic.by_client(paired))}
+    assert ("kp-cons-1", "kafka-python 3.0.12") in clients
+    aborted = [row for row in rows(traffic.errors(paired)) if row["code"] == 51 and row["api"] == "AddOffsetsToTxn"]
+    assert [row["responses"] for row in aborted] == [6]
+
+
+def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
+    counting = metadata.records(log).persist()
+    before = metadata.until(counting, "2026-11-21 08:01:40")
+    gone = {row["topic"]: row["removed"] for row in rows(metadata.topics(counting))}
+    assert gone["gone"] == datetime(2026, 11, 21, 8, 1, 40, 561000, tzinfo=UTC)
+    assert gone["orders"] is None
+    leaders = {
+        (row["topic"], row["partition"]): (row["leader"], row["isr"])
+        for row in rows(metadata.partitions(metadata.partition_history(before)))
+    }
+    assert leaders["orders", 1] == (2, [2, 1])
+    assert ("gone", 0) in leaders
+    later = {row["topic"] for row in rows(metadata.partitions(metadata.partition_history(counting)))}
+    assert "gone" not in later
+    values = {(row["resource"], row["name"]): row["value"] for row in rows(metadata.configs(counting))}
+    assert values["orders", "retention.ms"] == "86400000"
+    assert [row["is_fenced"] for row in rows(metadata.brokers(before))] == [False, False]
+
+
+def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
+    counted = {row["message"]: row for row in rows(encodings.counts(frames.repartition(4)))}
+    bodies = [
+        kafka_messages.decode_response(row["frame"], row["api_key"], row["api_version"])[1]
+        for row in rows(frames.where("api_key = 3 and direction = 'response'"))
+    ]
+    assert json.loads(counted["MetadataResponse"]["counts"]) == json.loads(json.dumps(count_all(bodies).to_plain()))
+    advice = {(row["message"], row["path"]): row for row in rows(encodings.advice(encodings.counts(frames)))}
+    port = advice["MetadataResponse", "Brokers.Port"]
+    assert port["saved"] == port["bytes_fixed"] - min(port["bytes_packed"], port["bytes_upacked"]) > 0
+
+
+def test_all_ways_of_reading_and_writing_agree_on_executors(spark: SparkSession) -> None:
+    cases = conform.cases(["proposals"], count=20, seed=7)
+    given = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in cases]
+    frame = spark.createDataFrame(given, struct_type(conform.CASES_SCHEMA)).repartition(2)
+    assert rows(conform.differences(frame)) == []
+
+
+def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
+    corpus = commands.golden_corpus(spark, GOLDEN / "metadata.jsonl.gz").persist()
+    assert corpus.count() > 100
+    assert rows(conform.golden_differences(corpus)) == []
+    wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
+    assert [row["check"] for row in rows(conform.golden_differences(wrong))] == ["json"]
+
+
+@pytest.mark.parametrize("job", ["offsets", "traffic", "metadata"])
+def test_a_report_has_tables_and_a_page_with_a_chart(
+    spark: SparkSession, job: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = {
+        "offsets": lambda: commands.offsets_report(spark, samples.segments()),
+        "traffic": lambda: commands.traffic_report(spark, samples.capture()),
+        "metadata": lambda: commands.metadata_report(spark, samples.segments(), None),
+    }[job]()
+    cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "<svg" in text
+    assert report.title in capsys.readouterr().out
+    for table in report.tables:
+        assert spark.read.parquet(str(tmp_path / "out" / table.name)).columns == table.frame.columns

@@ -1,0 +1,341 @@
+"""Reading logs and captures in ranges, and columns of messages: what tasks do, without Spark itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from random import Random
+from struct import pack
+
+import pyarrow as pa
+import pytest
+
+import kafka_messages
+from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
+from kipspark.errors import BrokenMessageError, JobError, SourceError
+from kipspark.jobs import conform
+from kipspark.jobs.random_messages import random_message
+from kipspark.messages.choice import Choice
+from kipspark.messages.decoding import decode, decode_strictly
+from kipspark.messages.encoding import encode
+from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
+from kipspark.messages.union import union_type
+from kipspark.sources.captures import Chosen, find_captures, parts, read_frames
+from kipspark.sources.log_rows import Wanted, read_rows
+from kipspark.sources.options import Options
+from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.splits import Split, cut, position_before
+from kipwire import DecodeError, columns
+from kipwire.records import Record, write_batch
+
+SEGMENTS = Path(__file__).parent / "data" / "segments"
+CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
+KAFKA = "kafka_messages"
+
+
+@pytest.fixture
+def segment(tmp_path: Path) -> Segment:
+    """A segment from offset 100 on, with 50 batches of two records."""
+    folder = tmp_path / "t-3"
+    folder.mkdir()
+    batches = [
+        write_batch([Record(offset=at + one, timestamp=1000 * at, value=b"v" * (at % 7)) for one in (0, 1)])
+        for at in range(100, 200, 2)
+    ]
+    (folder / f"{100:020}.log").write_bytes(b"".join(batches))
+    return find_segments(tmp_path)[0]
+
+
+def index(segment: Segment, entries: list[tuple[int, int]]) -> None:
+    """Put an offset index beside a segment, with room that was taken in advance."""
+    data = b"".join(pack(">ii", *entry) for entry in entries) + bytes(80)
+    Path(segment.path).with_suffix(".index").write_bytes(data)
+
+
+def offsets_in(splits: list[Split], wanted: Wanted | None = None) -> list[list[int]]:
+    return [
+        [offset for batch in read_rows(split, wanted or Wanted()) for offset in batch.column("offset").to_pylist()]
+        for split in splits
+    ]
+
+
+def batch_starts(segment: Segment) -> list[int]:
+    return [split.start for split in cut(segment, 1)]
+
+
+# Segments and their ranges.
+
+
+@pytest.mark.parametrize("split_bytes", [1, 100, 500, 2000, 1 << 30])
+def test_ranges_of_a_segment_have_every_record_once(segment: Segment, split_bytes: int) -> None:
+    found = offsets_in(cut(segment, split_bytes))
+    assert [offset for part in found for offset in part] == list(range(100, 200))
+    assert all(found)
+
+
+def test_an_index_gives_the_ranges(segment: Segment) -> None:
+    starts = batch_starts(segment)
+    index(segment, [(21, starts[10]), (61, starts[30])])
+    assert [split.start for split in cut(segment, 1)] == [0, starts[10], starts[30]]
+    assert position_before(segment, 120) == 0
+    assert position_before(segment, 121) == starts[10]
+    assert position_before(segment, 10_000) == starts[30]
+
+
+@pytest.mark.parametrize("entry", [(21, 5), (21, 1 << 30), (5, 2000), (-7, -9)])
+def test_an_index_that_does_not_fit_is_not_trusted(segment: Segment, entry: tuple[int, int]) -> None:
+    index(segment, [entry])
+    assert [offset for part in offsets_in(cut(segment, 500)) for offset in part] == list(range(100, 200))
+    assert position_before(segment, 150) == 0
+
+
+def test_records_are_left_out_by_offset_and_time(segment: Segment) -> None:
+    whole = cut(segment)
+    assert offsets_in(whole, Wanted(first_offset=103, end_offset=107)) == [[103, 104, 105, 106]]
+    assert offsets_in(whole, Wanted(first_timestamp=104_000, end_timestamp=108_000)) == [[104, 105, 106, 107]]
+
+
+@pytest.mark.parametrize("damage", ["crc", "length", "cut"])
+def test_a_broken_batch_costs_no_other_one(segment: Segment, damage: str) -> None:
+    starts = batch_starts(segment)
+    data = bytearray(Path(segment.path).read_bytes())
+    if damage == "crc":
+        data[starts[7] + 20] ^= 1
+    elif damage == "length":
+        data[starts[7] + 8 : starts[7] + 12] = pack(">i", 3)
+    else:
+        data = data[: starts[7] + 30]
+    Path(segment.path).write_bytes(data)
+    splits = [Split(segment, 0, segment.size)]
+    if damage == "cut":
+        assert offsets_in(splits) == [list(range(100, 114))]
+        return
+    with pytest.raises(DecodeError, match=rf"at byte {starts[7]}|at byte {starts[7] + 8}|at byte {starts[7] + 17}"):
+        offsets_in(splits)
+    found = offsets_in(splits, Wanted(permissive=True))[0]
+    behind = [] if damage == "length" else list(range(116, 200))  # with no length nothing tells where the next one is
+    assert found == [*range(100, 114), None, *behind]
+
+
+def test_places_without_segments_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no such file or folder"):
+        find_segments(tmp_path / "none")
+    (tmp_path / "some.log").write_text("text")
+    with pytest.raises(SourceError, match=r"no log segments; they are files such as orders-0/0+\.log"):
+        find_segments(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"topic": "a"}, "has no option 'topic'; it has topics"),
+        ({"startingOffset": "x"}, "option startingOffset is 'x'; it must be a whole number"),
+        ({"checkCrc": "maybe"}, "it must be true or false"),
+        ({"mode": "loose"}, "it must be FAILFAST or PERMISSIVE"),
+        ({}, "needs a path"),
+    ],
+)
+def test_wrong_options_are_named(given: dict[str, str], wrong: str) -> None:
+    pytest.importorskip("pyspark")
+    from kipspark.sources.log_source import KafkaLogSource
+
+    source = KafkaLogSource({"path": "x", **given} if given else {})
+    with pytest.raises(SourceError, match=wrong):
+        source.reader(source.schema())
+
+
+def test_options_are_found_in_any_case() -> None:
+    assert Options("s", {"TOPICS": "a, b"}, ("topics",)).texts("topics") == ("a", "b")
+
+
+# Captures.
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    """The example's capture, not packed."""
+    for name in ("frames.bin", "frames.jsonl"):
+        (tmp_path / name).write_bytes(gzip.decompress((CAPTURE / f"{name}.gz").read_bytes()))
+    return tmp_path / "frames.jsonl"
+
+
+@pytest.mark.parametrize("split_bytes", [997, 20_000, 1 << 30])
+def test_parts_of_a_capture_have_every_frame_once(capture: Path, split_bytes: int) -> None:
+    numbers = [
+        number
+        for part in parts(capture, split_bytes)
+        for batch in read_frames(part, Chosen())
+        for number in batch.column("number").to_pylist()
+    ]
+    assert numbers == list(range(2186))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wrong"),
+    [
+        ("off", 3, "no frame of"),
+        ("len", 2**31 - 1, "no frame of 2147483647 bytes"),
+        ("dir", "up", "\"dir\" is 'up'"),
+        ("api_key", "3", '"api_key" must be a whole number'),
+        ("client_id", 3, '"client_id" must be a string or null'),
+    ],
+)
+def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: object, wrong: str) -> None:
+    lines = capture.read_text().splitlines()
+    lines[2] = json.dumps({**json.loads(lines[2]), name: value})
+    capture.write_text("\n".join(lines))
+    at = len(lines[0]) + len(lines[1]) + 2
+    with pytest.raises(SourceError, match=f"line at byte {at}: .*{wrong}"):
+        list(read_frames(parts(capture, 1 << 30)[0], Chosen()))
+
+
+def test_places_without_captures_are_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="a capture is a folder with"):
+        find_captures(str(tmp_path))
+    (tmp_path / "frames.jsonl").write_text("")
+    with pytest.raises(SourceError, match=r"has frames.jsonl, but no frames.bin"):
+        parts(find_captures(str(tmp_path))[0], 100)
+
+
+# Columns of messages.
+
+
+def mixed(count: int) -> tuple[list[bytes | None], set[int]]:
+    """Commits of all versions as topics have them, among them null and broken ones; and the rows of the latter."""
+    random = Random(5)
+    values: list[bytes | None] = []
+    broken = set()
+    for at in range(count):
+        version = random.choice(kafka_messages.versions("OffsetCommitValue"))
+        cls = kafka_messages.message("OffsetCommitValue", version)
+        data = version.to_bytes(2, "big") + cls(offset=at).encode()  # type: ignore[call-arg]
+        if at % 11 == 3:
+            broken.add(at)
+            data = random.choice((data[:-1], data[:1], data + b"x", b"\x7f\xff" + data[2:], b""))
+        values.append(None if at % 13 == 6 and at not in broken else data)
+    return values, broken
+
+
+def test_versions_may_be_mixed_and_broken_messages_are_explained() -> None:
+    values, broken = mixed(500)
+    choice = Choice(KAFKA, "OffsetCommitValue")
+    rows, faults = decode(choice, pa.array(values, pa.binary()))
+    rows.validate(full=True)
+    assert rows.type == union_type(choice)
+    assert set(faults) == broken
+    for at, (row, value) in enumerate(zip(rows.to_pylist(), values, strict=True)):
+        if value is None or at in broken:
+            assert row is None
+            continue
+        assert (row["_version"], row["offset"]) == (int.from_bytes(value[:2], "big"), at)
+        assert (row["expire_timestamp"] is not None) == (row["_version"] == 1)
+    for at in broken:
+        fault = faults[at]
+        assert fault.reason
+        assert 0 <= fault.offset <= len(values[at] or b"")
+    again, wrong = encode(choice, rows)
+    assert wrong == {}
+    assert again.to_pylist() == [None if at in broken else value for at, value in enumerate(values)]
+
+
+def test_strict_decoding_names_the_first_broken_message() -> None:
+    good = b"\0\3" + OffsetCommitValue(offset=1).encode()
+    with pytest.raises(
+        BrokenMessageError, match=r"OffsetCommitValue v3: offset at byte 2: .*\(of 5 bytes: 0003000000\)"
+    ):
+        decode_strictly(Choice(KAFKA, "OffsetCommitValue"), pa.array([good, good[:5], b"", good]))
+
+
+@pytest.mark.parametrize("name", ["MetadataResponse", "FetchResponse", "JoinGroupRequest", "RegisterBrokerRecord"])
+def test_a_union_of_versions_gives_every_version_back(name: str) -> None:
+    random = Random(name)
+    for version in kafka_messages.versions(name):
+        cls = kafka_messages.message(name, version)
+        made = [random_message(cls, random, unknown=True).encode() for _ in range(20)]
+        choice = Choice(KAFKA, name, version)
+        rows = decode_strictly(choice, pa.array(made))
+        whole = Choice(KAFKA, name)
+        wide = rows.cast(pa.struct([field for field in union_type(whole) if field.name != "_version"]))
+        data, faults = encode(choice, wide)
+        assert faults == {}
+        assert data.to_pylist() == made
+
+
+def test_every_message_has_a_union() -> None:
+    for name in kafka_messages.names():
+        if kafka_messages.versions(name):
+            assert union_type(Choice(KAFKA, name)).num_fields >= 1
+
+
+def test_a_value_that_a_version_has_no_field_for_is_not_dropped() -> None:
+    rows = pa.array(
+        [{"offset": 1, "leader_epoch": 5, "metadata": "", "commit_timestamp": 2}, {"offset": 2, "metadata": ""}]
+    )
+    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 0), rows)
+    assert data.to_pylist() == [None, None]
+    assert faults[0] == "OffsetCommitValue v0: leader_epoch: this version has no such field"
+    assert "commit_timestamp" in faults[1]
+
+
+def test_rows_that_cannot_be_written_cost_no_other_row() -> None:
+    values = [2**40 if at % 4 == 1 else at for at in range(40)]
+    rows = pa.array([{"offset": 0, "leader_epoch": value, "metadata": "", "commit_timestamp": 0} for value in values])
+    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 3), rows)
+    assert set(faults) == set(range(1, 40, 4))
+    assert "leader_epoch" in faults[1]
+    decoded = columns.decode(OffsetCommitValue, data).to_pylist()
+    assert [row and row["leader_epoch"] for row in decoded] == [None if at in faults else at for at in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("choice", "wrong"),
+    [
+        (Choice(KAFKA, "MetadataResponse"), "do not tell their version"),
+        (Choice("no_package", "A"), "cannot be imported"),
+        (Choice("json", "A"), "is no package that kipgen generated"),
+        (Choice(KAFKA, "OffsetCommitValue", None, ("offset", "offsets")), "has no field 'offsets' in any version"),
+    ],
+)
+def test_what_cannot_be_decoded_is_refused_at_once(choice: Choice, wrong: str) -> None:
+    with pytest.raises(JobError, match=wrong):
+        decode(choice, pa.array([], pa.binary()))
+
+
+def test_records_of_unknown_types_and_versions_are_explained() -> None:
+    keys = pa.array([b"\0\1", b"\0\x63abc", b"\0", None, b"\0\3\0\1g"])
+    values = pa.array([b"\0\3", None, None, b"\0\0", b"\0\x09"])
+    rows, faults = decode_coordinator(Records("group"), keys, values)
+    assert [row is None for row in rows.to_pylist()] == [True] * 5
+    assert {at: (fault.path, fault.offset) for at, fault in faults.items()} == {
+        0: ("offset", 2),
+        1: ("type", 0),
+        2: ("version", 1),
+        4: ("version", 0),
+    }
+    rows, faults = decode_metadata(Records("metadata"), pa.array([b"\2\0\0", b"\1\x7f\0", b"\1\2\5", b"\1"]))
+    assert [fault.offset for _, fault in sorted(faults.items())] == [0, 1, 1, 1]
+    with pytest.raises(JobError, match="have no type 'Topic'"):
+        records_type(Records("metadata", ("Topic",)))
+    with pytest.raises(JobError, match="there is no coordinator 'groups'"):
+        records_type(Records("groups"))
+
+
+def test_conformance_finds_a_difference() -> None:
+    class Wrong(OffsetCommitValue):
+        def encode(self) -> bytes:
+            return super().encode() + (b"\0" if self.offset == 2 else b"")
+
+    made = [Wrong(offset=offset) for offset in range(4)]
+    found = list(conform.differing(Wrong, made))  # type: ignore[arg-type]
+    assert {(row["check"], row["number"]) for row in found} >= {("decode", 2)}
+    assert all(row["number"] == 2 or row["check"] == "columns" for row in found)
+
+
+def test_random_messages_are_the_same_for_the_same_seed() -> None:
+    one, same, other = (conform.cases([KAFKA], 1, seed) for seed in (1, 1, 2))
+    assert one == same
+    assert len({case["seed"] for case in one} & {case["seed"] for case in other}) == 0
+    cls = kafka_messages.message("MetadataResponse", 12)
+    made = [random_message(cls, Random(3), unknown=True).encode() for _ in range(2)]
+    assert made[0] == made[1]
