@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-records bench-encodings bench-space demo docs wheel clean
+	bench bench-quick bench-records bench-encodings bench-space demo docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -61,8 +61,11 @@ types: setup  ## Check the types of all code, by mypy and by pyright
 demo: generate  ## The main job: generate, then decode a capture of a real cluster and encode it again
 	$(BIN)/python examples/decode_capture.py
 
-bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
+bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare
+
+bench-quick: setup  ## The same with the Python peers alone, in under a minute; writes nothing
+	$(BIN)/python -m benchmarks.compare --quick
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
