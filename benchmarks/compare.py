@@ -148,11 +148,12 @@ def _say(what: str) -> None:
 def _how(effort: Effort, results: Results) -> str:
     absent = "".join(f" {name} could not be measured: {reason}." for name, reason in results.absent.items())
     return (
-        f"Medians of {effort.rounds} rounds of {effort.seconds:g} s per codec. The rounds of all codecs are interleaved: "
-        "the Python ones run in one process with the garbage collector off, the other languages in a process each that "
-        "times a round when it is asked to. A ratio is the median of the ratios per round. `interpreted` is kipwire "
-        "without the compiled kernel, `native` with it; msgspec reads and writes MessagePack of equal content. On decode "
-        "Java, Rust and Go leave records where they are in the buffer, Python's codecs copy them.\n\n"
+        f"Medians of {effort.rounds} rounds of {effort.seconds:g} s per codec. The rounds of all codecs are "
+        "interleaved: the Python ones run in one process with the garbage collector off, the other languages in a "
+        "process each that times a round when it is asked to. A ratio is the median of the ratios per round. "
+        "`interpreted` is kipwire without the compiled kernel, `native` with it; msgspec reads and writes MessagePack "
+        "of equal content. On decode Java, Rust and Go leave records where they are in the buffer, Python's codecs "
+        "copy them.\n\n"
         "Memory: what Python allocates, by tracemalloc; the heap after a collection in Java and Go; what the process "
         "grew by in Rust. Buffers that messages point into do not count.\n\n"
         f"Cold start: {effort.cold_runs} interpreters per program, in turn, with all byte code compiled before and "

@@ -1,13 +1,12 @@
 """Equal content in MessagePack, by msgspec: the fastest that Python has for typed messages of any format.
 
-The structs are made of the `FIELDS` of our classes, as arrays without names, which is what comes closest to Kafka's form.
+The structs are made of the `FIELDS` of our classes, as arrays without names, which comes closest to Kafka's form.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import msgspec
@@ -17,6 +16,9 @@ from kipwire.structs import Struct
 
 _TYPES: dict[str, type] = {"bool": bool, "string": str, "bytes": bytes, "records": bytes, "uuid": uuid.UUID}
 """Primitives that are no numbers."""
+
+_STRUCTS: dict[type[Struct], type[msgspec.Struct]] = {}
+"""Those that were made; an instance must be of the very class that its parent names."""
 
 
 def codec(message: Struct) -> tuple[Callable[[], object], Callable[[], bytes]]:
@@ -28,9 +30,11 @@ def codec(message: Struct) -> tuple[Callable[[], object], Callable[[], bytes]]:
     return lambda: decode(data), lambda: encode(copied)
 
 
-@cache
 def _struct(cls: type[Struct]) -> type[msgspec.Struct]:
-    return msgspec.defstruct(cls.__name__, [(field.name, _annotation(field)) for field in cls.FIELDS], array_like=True)
+    if cls not in _STRUCTS:
+        fields = [(field.name, _annotation(field)) for field in cls.FIELDS]
+        _STRUCTS[cls] = msgspec.defstruct(cls.__name__, fields, array_like=True)
+    return _STRUCTS[cls]
 
 
 def _annotation(field: Field) -> Any:

@@ -1,9 +1,9 @@
 """Peers in other languages: small programs that time a round when they are asked to.
 
-A program reads lines of four words from its standard input, `OPERATION COUNT MESSAGE FILE`, and answers each with one line:
-`decode` and `encode` with the nanoseconds that so many calls took, `memory` with the bytes that one of so many decoded
-messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds stand among those of
-the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
+A program reads lines of four words from its standard input, `OPERATION COUNT MESSAGE FILE`, and answers each with one
+line: `decode` and `encode` with the nanoseconds that so many calls took, `memory` with the bytes that one of so many
+decoded messages takes, and `check` with `true` if the message comes back byte for byte. So their rounds stand among
+those of the Python codecs. To add a language, write such a program and put its `Language` into `LANGUAGES`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,10 +143,8 @@ class Worker:
     def _ask(self, operation: str, sample: Sample, count: int) -> str:
         requests, answers = self.process.stdin, self.process.stdout
         assert requests and answers, "both are pipes"
-        try:
+        with suppress(BrokenPipeError):  # the missing answer tells
             print(operation, count, sample.key, self.bodies / f"{sample.file}.bin", file=requests, flush=True)
-        except BrokenPipeError:
-            pass  # the missing answer tells
         answer = answers.readline().strip()
         if not answer:
             raise ChildProcessError(f"{self.language.name}: the program ended when asked to {operation} {sample.file}")
