@@ -155,4 +155,9 @@ class Worker:
 def started(language: Language, program: list[str], bodies: Path) -> Iterator[Worker]:
     """A program that runs within the block; what it says on its standard error is shown."""
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Worker(language, process, bodies)
+        try:
+            yield Worker(language, process, bodies)
+        finally:
+            with suppress(BrokenPipeError):  # it has ended, and left something unread
+                if process.stdin:
+                    process.stdin.close()
