@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs wheel clean
+	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -68,8 +68,11 @@ demo-spark: setup  ## Group commits and lag of a sample cluster, on Spark: table
 	@mkdir -p build
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/kipspark offsets --html build/offsets.html
 
-bench: setup  ## Measure encode, decode and cold start beside kio and kafka-python
+bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare
+
+bench-quick: setup  ## The same with the Python peers alone, in under a minute; writes nothing
+	$(BIN)/python -m benchmarks.compare --quick
 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records

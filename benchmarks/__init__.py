@@ -1,1 +1,1 @@
-"""Speed beside other Python libraries for the same wire protocol; needs the extra `bench`."""
+"""Speed beside other libraries for the same wire protocol; needs the extra `bench`."""

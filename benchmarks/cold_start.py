@@ -1,7 +1,5 @@
 """Time from a fresh interpreter to the first message decoded and encoded.
 
-    python -m benchmarks.cold_start [--runs 25]
-
 Interpreters that do nothing, that use kipwire and that use a peer are started in turn; what counts is the median
 of how much longer one ran than the bare interpreter of the same round.
 
@@ -12,7 +10,6 @@ kio, which uses it where it is found, would take many times as long.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -21,23 +18,26 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
-from benchmarks.peers import DATA
-
-TARGET_SECONDS = 0.040
-"""What our cold start may take over a bare interpreter."""
+from benchmarks.bodies import DATA
+from kipwire import native
 
 _FILE = str(DATA / "metadata_v12.bin")
 
 _WITHOUT_HYPOTHESIS = "import sys; sys.modules['hypothesis'] = None\n"
 
-PROGRAMS = {
-    "bare interpreter": "pass",
-    "kipwire": f"""
+_KIPWIRE = f"""
 from kafka_messages.metadata_response.v12 import MetadataResponse
 with open({_FILE!r}, "rb") as file:
     data = file.read()
 assert MetadataResponse.decode(data).encode() == data
-""",
+"""
+
+_INTERPRETED = "import os; os.environ['KIPWIRE_NATIVE'] = '0'\n" + _KIPWIRE
+
+PROGRAMS = {
+    "bare interpreter": "pass",
+    "interpreted": _INTERPRETED,
+    **({"native": _KIPWIRE} if native.in_use else {}),
     "kio": f"""
 import io
 from kio.schema.metadata.v12 import MetadataResponse
@@ -88,18 +88,3 @@ def _run(program: str, environment: dict[str, str]) -> float:
     start = perf_counter()
     subprocess.run([sys.executable, "-c", _WITHOUT_HYPOTHESIS + program], check=True, env=environment)
     return perf_counter() - start
-
-
-def main() -> int:
-    """Run the command line; the exit status."""
-    from benchmarks.report import cold_start_table, show
-
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--runs", type=int, default=25, help="rounds that count (default: %(default)s)")
-    options = parser.parse_args()
-    show([cold_start_table(measure(options.runs))])
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

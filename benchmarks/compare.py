@@ -1,41 +1,50 @@
-"""Decode and encode six messages beside other libraries.
+"""Decode and encode messages beside other libraries, in Python and in other languages, in one run.
 
-    python -m benchmarks.compare [--rounds 15] [--seconds 0.05] [--cold-runs 25] [--json]
+    python -m benchmarks.compare [--rounds 15] [--seconds 0.05] [--cold-runs 25] [--quick]
 
-Every codec must first give the golden bytes back. The tables go to the terminal and to benchmarks/RESULTS.md; with
---json everything measured goes to the standard output instead, and the file stays as it is.
+Every codec must first give the golden bytes back. The tables go to the terminal, to benchmarks/RESULTS.md and, drawn,
+beside it. With --quick there are few and short rounds of the Python codecs alone, and no file is written.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 
-from benchmarks import cold_start, report
-from benchmarks.peers import OURS, PEERS, SAMPLES, WrongBytesError, checked_codec
-from benchmarks.timing import interleaved
+from benchmarks import cold_start, everything, growth, memory, own_spec, plots, report
+from benchmarks.bodies import ALIKE, SAMPLES, SIX
+from benchmarks.peers import OURS, PEERS, WrongBytesError, checked_codec
+from benchmarks.results import Comparison, Results
+from benchmarks.tables import tables
+from benchmarks.timing import Sampler, interleaved_samples, sample
+from benchmarks.workers import LANGUAGES, Language, NotBuiltError, Worker, command, started
+from kipwire import native
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
+HERE = Path(__file__).parent
 
 
-def compare(rounds: int, seconds: float) -> Iterator[report.Comparison]:
-    """Time both operations on every message.
+@dataclass(frozen=True)
+class Effort:
+    """How long to measure."""
 
-    Raises:
-        WrongBytesError: a codec does not give the golden bytes back; raised before anything is timed.
-    """
-    checked = [(sample, {one.name: checked_codec(one, sample) for one in (OURS, *PEERS)}) for sample in SAMPLES]
-    for sample, codecs in checked:
-        operations: dict[str, dict[str, Callable[[], object]]] = {
-            "decode": {name: codec.decode for name, codec in codecs.items()},
-            "encode": {name: codec.encode for name, codec in codecs.items()},
-        }
-        for operation, functions in operations.items():
-            print(f"{operation} {sample.file} ...", file=sys.stderr)
-            yield report.Comparison(sample, operation, interleaved(functions, rounds, seconds))
+    rounds: int
+    seconds: float
+    """Length of a sample."""
+    cold_runs: int
+    warm_seconds: float
+    """How long a program runs a case before it counts: compilers at run time, such as Java's, need that."""
+    languages: Sequence[Language]
+
+
+QUICK = Effort(rounds=5, seconds=0.01, cold_runs=5, warm_seconds=0, languages=())
 
 
 def main() -> int:
@@ -44,31 +53,113 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15, help="samples per codec (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a sample (default: %(default)s)")
     parser.add_argument("--cold-runs", type=int, default=25, help="rounds of cold starts (default: %(default)s)")
-    parser.add_argument("--json", action="store_true", help="print everything measured as JSON instead")
+    parser.add_argument("--quick", action="store_true", help="Python codecs alone, in under a minute; writes no file")
     options = parser.parse_args()
+    effort = QUICK if options.quick else Effort(options.rounds, options.seconds, options.cold_runs, 1.0, LANGUAGES)
     try:
-        comparisons = list(compare(options.rounds, options.seconds))
-    except WrongBytesError as error:
+        results = measure(effort)
+    except (WrongBytesError, ChildProcessError) as error:
         print(error, file=sys.stderr)
         return 1
-    print("cold start ...", file=sys.stderr)
-    cold_starts = cold_start.measure(options.cold_runs)
-    where = report.machine((OURS, *PEERS))
-    if options.json:
-        print(json.dumps(report.as_json(comparisons, cold_starts, where), indent=1))
-        return 0
-    tables = [report.comparison_table(operation, comparisons, PEERS) for operation in ("decode", "encode")]
-    tables.append(report.cold_start_table(cold_starts))
-    how = (
-        f"Medians of {options.rounds} rounds of {options.seconds:g} s per codec, interleaved in one process with the "
-        f"garbage collector off; a ratio is the median of the ratios per round. Cold start: {options.cold_runs} "
-        "interpreters per program, in turn, with all byte code compiled before and without `hypothesis`, which kio "
-        "would import if it found it."
-    )
-    report.show(tables)
-    print(where)
-    RESULTS.write_text(report.markdown(tables, where, how), encoding="utf-8")
+    shown = tables(results)
+    report.show(shown)
+    print(results.machine)
+    if not options.quick:
+        (HERE / "RESULTS.md").write_text(report.markdown(shown, results.machine, _how(effort, results)), "utf-8")
+        plots.draw_times(results, HERE / "results.svg")
+        plots.draw_growth(results, HERE / "growth.svg")
     return 0
+
+
+def measure(effort: Effort) -> Results:
+    """Measure everything.
+
+    Raises:
+        WrongBytesError: a codec does not give the golden bytes back.
+        ChildProcessError: a program in another language ended.
+    """
+    load = os.getloadavg()
+    programs, absent = _build(effort.languages)
+    with TemporaryDirectory() as name:
+        bodies = Path(name)
+        for one in SAMPLES:
+            (bodies / f"{one.file}.bin").write_bytes(one.golden)
+        with ExitStack() as stack:
+            workers = [stack.enter_context(started(*program, bodies)) for program in programs]
+            comparisons = list(_compare(effort, workers))
+        _say("memory")
+        memory_taken = memory.measure(PEERS, programs, bodies, (*SIX, ALIKE))
+    _say("a user's own spec")
+    own = own_spec.measure(effort.rounds, effort.seconds)
+    _say("growth")
+    lines = growth.measure(max(3, effort.rounds // 2), effort.seconds / 2)
+    _say("cold start")
+    starts = cold_start.measure(effort.cold_runs)
+    _say("import of everything")
+    whole = everything.measure(max(1, effort.cold_runs // 8))
+    machine = report.machine((OURS, *PEERS))
+    versions = machine.versions | {f"{one.library} ({one.name})": one.version for one, _ in programs}
+    where = replace(machine, versions=versions, load=load)
+    return Results(comparisons, own, lines, starts, memory_taken, whole, absent, where)
+
+
+def _build(languages: Sequence[Language]) -> tuple[list[tuple[Language, list[str]]], dict[str, str]]:
+    """The programs that can be built here, and why the others cannot."""
+    programs, absent = [], {}
+    if not native.in_use:
+        absent["native"] = native.reason
+    for language in languages:
+        _say(f"building {language.name}")
+        try:
+            programs.append((language, command(language)))
+        except NotBuiltError as error:
+            absent[language.name] = str(error)
+    for name, reason in absent.items():
+        print(f"{name} is left out: {reason}", file=sys.stderr)
+    return programs, absent
+
+
+def _compare(effort: Effort, workers: Sequence[Worker]) -> Iterator[Comparison]:
+    for body in SAMPLES:
+        codecs = {peer.name: checked_codec(peer, body) for peer in PEERS}
+        for worker in workers:
+            worker.check(body)
+        for operation in ("decode", "encode"):
+            _say(f"{operation} {body.title}")
+            samplers: dict[str, Sampler] = {
+                name: partial(sample, getattr(codec, operation)) for name, codec in codecs.items()
+            }
+            for worker in workers:
+                samplers[worker.language.name] = partial(worker.sample, operation, body)
+                _warm(samplers[worker.language.name], effort.warm_seconds)
+            yield Comparison(body, operation, interleaved_samples(samplers, effort.rounds, effort.seconds))
+
+
+def _warm(sampler: Sampler, seconds: float) -> None:
+    end = perf_counter() + seconds
+    while perf_counter() < end:
+        sampler(100)
+
+
+def _say(what: str) -> None:
+    print(f"{what} ...", file=sys.stderr)
+
+
+def _how(effort: Effort, results: Results) -> str:
+    absent = "".join(f" {name} could not be measured: {reason}." for name, reason in results.absent.items())
+    return (
+        f"Medians of {effort.rounds} rounds of {effort.seconds:g} s per codec. The rounds of all codecs are "
+        "interleaved: the Python ones run in one process with the garbage collector off, the other languages in a "
+        "process each that times a round when it is asked to. A ratio is the median of the ratios per round. "
+        "`interpreted` is kipwire without the compiled kernel, `native` with it; msgspec reads and writes MessagePack "
+        "of equal content. On decode Java, Rust and Go leave records where they are in the buffer, Python's codecs "
+        "copy them.\n\n"
+        "Memory: what Python allocates, by tracemalloc; the heap after a collection in Java and Go; what the process "
+        "grew by in Rust. Buffers that messages point into do not count.\n\n"
+        f"Cold start: {effort.cold_runs} interpreters per program, in turn, with all byte code compiled before and "
+        f"without `hypothesis`, which kio would import if it found it.{absent} The load is the one before the run.\n\n"
+        "![Times of all codecs](results.svg)\n\n![Times by the number of partitions](growth.svg)"
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The codecs that are compared, each behind the same small shape.
+"""The Python codecs that are compared, each behind the same small shape.
 
-To add one, write a function that makes its `Codec` of a message and put it into `PEERS`; its `encode` must give the
-golden bytes back.
+To add one, write a function that makes its `Codec` of a sample and put its `Peer` into `PEERS`; its `encode` must give
+the golden bytes back, unless it is for another format.
 """
 
 from __future__ import annotations
@@ -9,52 +9,14 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 import kafka_messages
-
-DATA = Path(__file__).parent / "data"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One message to time."""
-
-    api: str
-    """The API's name in snake case, which kio's modules have too."""
-    name: str
-    """The message's name in its spec."""
-    version: int
-    what: str = ""
-    """What tells it from another body of the same message and version, in one word."""
-
-    @property
-    def file(self) -> str:
-        """Name of its file in `data`, without `.bin`."""
-        return "_".join(filter(None, (self.api, f"v{self.version}", self.what)))
-
-    @property
-    def title(self) -> str:
-        """How tables call it."""
-        return f"{self.name} v{self.version}" + (f", {self.what}" if self.what else "")
-
-    @property
-    def golden(self) -> bytes:
-        """The body; `data/README.md` tells who wrote it."""
-        return (DATA / f"{self.file}.bin").read_bytes()
-
-
-SAMPLES = (
-    Sample("metadata", "MetadataResponse", 12),
-    Sample("metadata", "MetadataResponse", 12, "alike"),
-    Sample("metadata", "MetadataResponse", 12, "mixed"),
-    Sample("produce", "ProduceRequest", 9),
-    Sample("fetch", "FetchResponse", 12),
-    Sample("api_versions", "ApiVersionsResponse", 3),
-    Sample("offset_commit", "OffsetCommitRequest", 8),
-    Sample("heartbeat", "HeartbeatRequest", 4),
-)
+from benchmarks import msgpack
+from benchmarks.bodies import Sample
+from kipwire import native
+from kipwire.structs import Message
 
 
 @dataclass(frozen=True)
@@ -76,15 +38,31 @@ class Peer:
     distribution: str
     """Under which it is installed; its version is printed."""
     codec: Callable[[Sample], Codec]
+    same_bytes: bool = True
+    """Whether it writes the golden bytes; False for another format of equal content."""
 
 
 class WrongBytesError(Exception):
     """A codec does not give the golden bytes back."""
 
 
+def codec_of(cls: type[Message], data: bytes) -> Codec:
+    """Our methods, compiled where the kernel is in use."""
+    return Codec(decode=partial(cls.decode, data), encode=cls.decode(data).encode)
+
+
+def interpreted_codec_of(cls: type[Message], data: bytes) -> Codec:
+    """The Python functions behind our methods, as they are without the kernel."""
+    decode, encode = native.PYTHON_METHODS["decode"], native.PYTHON_METHODS["encode"]
+    return Codec(decode=partial(decode, cls, data), encode=partial(encode, cls.decode(data)))
+
+
 def _kipwire(sample: Sample) -> Codec:
-    cls, data = kafka_messages.message(sample.name, sample.version), sample.golden
-    return Codec(decode=lambda: cls.decode(data), encode=cls.decode(data).encode)
+    return codec_of(kafka_messages.message(sample.name, sample.version), sample.golden)
+
+
+def _interpreted(sample: Sample) -> Codec:
+    return interpreted_codec_of(kafka_messages.message(sample.name, sample.version), sample.golden)
 
 
 def _kio(sample: Sample) -> Codec:
@@ -119,10 +97,20 @@ def _kafka_python(sample: Sample) -> Codec:
     return Codec(decode=lambda: cls.decode(data, version=version), encode=lambda: message.encode(version=version))
 
 
+def _msgpack(sample: Sample) -> Codec:
+    message = kafka_messages.message(sample.name, sample.version).decode(sample.golden)
+    decode, encode = msgpack.codec(message)
+    return Codec(decode=decode, encode=encode)
+
+
 OURS = Peer("kipwire", "kipwire", _kipwire)
+INTERPRETED = Peer("interpreted", "kipwire", _interpreted)
+NATIVE = Peer("native", "kipwire", _kipwire)
 KIO = Peer("kio", "kio", _kio)
 KAFKA_PYTHON = Peer("kafka-python", "kafka-python", _kafka_python)
-PEERS = (KIO, KAFKA_PYTHON)
+MSGPACK = Peer("msgspec", "msgspec", _msgpack, same_bytes=False)
+PEERS = (INTERPRETED, *([NATIVE] if native.in_use else []), KIO, KAFKA_PYTHON, MSGPACK)
+"""Ours, compiled only where the kernel is built, and the others."""
 
 
 def checked_codec(peer: Peer, sample: Sample) -> Codec:
@@ -132,6 +120,6 @@ def checked_codec(peer: Peer, sample: Sample) -> Codec:
         WrongBytesError: it does not give the golden bytes back.
     """
     codec = peer.codec(sample)
-    if bytes(codec.encode()) != sample.golden:
+    if peer.same_bytes and bytes(codec.encode()) != sample.golden:
         raise WrongBytesError(f"{peer.name}: {sample.file} does not come back byte for byte")
     return codec

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from statistics import median
 from time import perf_counter
 
@@ -35,22 +36,31 @@ def sample(function: Callable[[], object], calls: int) -> float:
     return (perf_counter() - start) / calls
 
 
-def calibrate(function: Callable[[], object], seconds: float) -> int:
+Sampler = Callable[[int], float]
+"""Makes so many calls in a row, here or in another program; the seconds that one took."""
+
+
+def calibrate(sampler: Sampler, seconds: float) -> int:
     """How many calls take about so many seconds."""
     calls = 1
-    while (taken := sample(function, calls) * calls) < seconds / 4:
+    while (taken := sampler(calls) * calls) < seconds / 4:
         calls *= 4
     return max(1, round(calls * seconds / taken))
 
 
 def interleaved(functions: dict[str, Callable[[], object]], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds per call of each function, one sample per round; every other round goes through them backwards."""
+    """Seconds per call of each function, one sample per round."""
+    return interleaved_samples({name: partial(sample, one) for name, one in functions.items()}, rounds, seconds)
+
+
+def interleaved_samples(samplers: dict[str, Sampler], rounds: int, seconds: float) -> dict[str, list[float]]:
+    """Seconds per call by each sampler, one sample per round; every other round goes through them backwards."""
     with no_garbage_collection():
-        calls = {name: calibrate(function, seconds) for name, function in functions.items()}
-        samples: dict[str, list[float]] = {name: [] for name in functions}
+        calls = {name: calibrate(sampler, seconds) for name, sampler in samplers.items()}
+        samples: dict[str, list[float]] = {name: [] for name in samplers}
         for number in range(rounds):
-            for name in reversed(functions) if number % 2 else functions:
-                samples[name].append(sample(functions[name], calls[name]))
+            for name in reversed(samplers) if number % 2 else samplers:
+                samples[name].append(samplers[name](calls[name]))
     return samples
 
 

@@ -1,0 +1,56 @@
+"""A user's own spec, compiled a moment ago, against the same message as it is shipped."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.bodies import METADATA
+from benchmarks.peers import codec_of, interpreted_codec_of
+from benchmarks.timing import interleaved
+from kipwire import native
+from kipwire.structs import Message
+
+SPECS = Path(__file__).parent.parent / "schemas/kafka_messages/clients"
+PACKAGE = "a_users_own_package"
+
+
+@contextmanager
+def generated() -> Iterator[type[Message]]:
+    """The class of MetadataResponse v12, generated into a package of its own that is there within the block."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        specs = folder / "specs"
+        specs.mkdir()
+        for file in ("MetadataRequest.json", "MetadataResponse.json"):
+            shutil.copy(SPECS / file, specs)
+        command = [sys.executable, "-m", "kipgen", "generate", str(specs), "--package", PACKAGE, "--out", name]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        sys.path.insert(0, name)
+        try:
+            made: type[Message] = import_module(f"{PACKAGE}.metadata_response.v12").MetadataResponse
+            yield made
+        finally:
+            sys.path.remove(name)
+
+
+def measure(rounds: int, seconds: float) -> dict[tuple[str, str], tuple[list[float], list[float]]]:
+    """By codec and operation: seconds per call of the user's class and of the shipped one, a figure per round each."""
+    shipped = import_module("kafka_messages.metadata_response.v12").MetadataResponse
+    data = METADATA.golden
+    makers = {"interpreted": interpreted_codec_of, **({"native": codec_of} if native.in_use else {})}
+    measured = {}
+    with generated() as own:
+        for name, maker in makers.items():
+            mine, theirs = maker(own, data), maker(shipped, data)
+            for operation in ("decode", "encode"):
+                functions = {"own": getattr(mine, operation), "shipped": getattr(theirs, operation)}
+                samples = interleaved(functions, rounds, seconds)
+                measured[name, operation] = (samples["own"], samples["shipped"])
+    return measured

@@ -1,0 +1,94 @@
+"""The benchmarks compare like with like, and say so when they cannot."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import kafka_messages
+from benchmarks import bodies, msgpack, workers
+from benchmarks.peers import PEERS, Codec, Peer, WrongBytesError, checked_codec
+from benchmarks.targets import Verdict
+from benchmarks.timing import interleaved_samples
+
+
+@pytest.mark.filterwarnings("ignore:.* is deprecated. Use files:DeprecationWarning")  # in kafka-python
+@pytest.mark.parametrize("sample", bodies.SAMPLES, ids=lambda sample: sample.file)
+def test_every_python_codec_gives_every_body_back(sample: bodies.Sample) -> None:
+    for peer in PEERS:
+        checked_codec(peer, sample).decode()
+
+
+@pytest.mark.parametrize("sample", bodies.SAMPLES, ids=lambda sample: sample.file)
+def test_message_pack_has_all_of_the_content(sample: bodies.Sample) -> None:
+    message = kafka_messages.message(sample.name, sample.version).decode(sample.golden)
+    decode, encode = msgpack.codec(message)
+    assert _content(decode()) == _content(message)
+    assert encode() == msgspec.msgpack.encode(decode())
+
+
+def _content(value: object) -> object:
+    if isinstance(value, list):
+        return [_content(one) for one in value]
+    names = getattr(value, "__struct_fields__", None) or [field.name for field in getattr(value, "FIELDS", ())]
+    return {name: _content(getattr(value, name)) for name in names} if names else value
+
+
+def test_a_codec_that_writes_other_bytes_is_not_timed() -> None:
+    wrong = Peer("wrong", "none", lambda sample: Codec(decode=lambda: None, encode=lambda: b"other"))
+    with pytest.raises(WrongBytesError, match="wrong: metadata_v12 does not come back"):
+        checked_codec(wrong, bodies.METADATA)
+
+
+def test_a_body_of_n_partitions_has_n_partitions() -> None:
+    message = kafka_messages.message("MetadataResponse", 12).decode(bodies.metadata(17))
+    assert len(message.topics[0].partitions) == 17  # type: ignore[attr-defined]
+
+
+def test_rounds_of_all_codecs_are_interleaved_there_and_back() -> None:
+    order: list[str] = []
+
+    def sampler(name: str) -> float:
+        order.append(name)
+        return 1.0
+
+    samples = interleaved_samples({"a": lambda calls: sampler("a"), "b": lambda calls: sampler("b")}, 3, 1.0)
+    assert order[-6:] == ["a", "b", "b", "a", "a", "b"]
+    assert {name: len(one) for name, one in samples.items()} == {"a": 3, "b": 3}
+
+
+@pytest.mark.parametrize(("figure", "at_most", "reached"), [(2.0, True, True), (2.1, True, False), (1.9, False, False)])
+def test_a_missed_target_is_called_missed(figure: float, at_most: bool, reached: bool) -> None:
+    assert Verdict("target", "what", figure, 2.0, at_most).reached is reached
+
+
+def test_versions_of_the_other_languages_are_found_where_they_are_pinned() -> None:
+    for language in workers.LANGUAGES:
+        assert language.version[0].isdigit(), language.name
+
+
+def test_a_missing_toolchain_is_told_by_name() -> None:
+    language = workers.Language("None", "none", ("no-such-tool",), list, ("go/go.mod", "x"))
+    with pytest.raises(workers.NotBuiltError, match="no-such-tool not found"):
+        workers.command(language)
+
+
+def test_a_program_that_ends_is_told_by_name(tmp_path: Path) -> None:
+    with (
+        workers.started(workers.GO, [sys.executable, "-c", ""], tmp_path) as worker,
+        pytest.raises(ChildProcessError, match="Go: the program ended when asked to decode heartbeat_v4"),
+    ):
+        worker.process.wait()
+        worker.sample("decode", bodies.SIX[-1], 1)
+
+
+def test_programs_are_asked_with_four_words_and_answer_nanoseconds(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "for line in sys.stdin: print(5000 if line.split()[:3] == ['decode', '5', 'metadata_v12'] else 0, flush=True)"
+    )
+    with workers.started(workers.GO, [sys.executable, "-c", program], tmp_path) as worker:
+        assert worker.sample("decode", bodies.ALIKE, 5) == pytest.approx(1e-6)
