@@ -1,6 +1,6 @@
 """Decode and encode messages beside other libraries, in Python and in other languages, in one run.
 
-    python -m benchmarks.compare [--rounds 15] [--seconds 0.05] [--cold-runs 25] [--quick]
+    python -m benchmarks.compare [--rounds 75] [--seconds 0.005] [--cold-runs 25] [--quick]
 
 Every codec must first give the golden bytes back. The tables go to the terminal, to benchmarks/RESULTS.md and, drawn,
 beside it. With --quick there are few and short rounds of the Python codecs alone, and no file is written.
@@ -44,14 +44,15 @@ class Effort:
     languages: Sequence[Language]
 
 
-QUICK = Effort(rounds=5, seconds=0.01, cold_runs=5, warm_seconds=0, languages=())
+# Many short rounds rather than few long ones: most of them fit between two interruptions by other programs.
+QUICK = Effort(rounds=25, seconds=0.002, cold_runs=5, warm_seconds=0, languages=())
 
 
 def main() -> int:
     """Run the command line; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=15, help="samples per codec (default: %(default)s)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="length of a sample (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=75, help="samples per codec (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
     parser.add_argument("--cold-runs", type=int, default=25, help="rounds of cold starts (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="Python codecs alone, in under a minute; writes no file")
     options = parser.parse_args()
