@@ -36,10 +36,10 @@ check-generated: setup  ## Fail if the generated classes are not what the specs 
 	$(BIN)/kipgen generate --check
 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
-	$(BIN)/pytest
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest
 
 test-pure: setup  ## Run the tests without the compiled kernel
-	KIPWIRE_NATIVE=0 $(BIN)/pytest
+	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
 	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz
