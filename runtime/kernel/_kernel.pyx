@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """The compiled kernel: reads and writes the messages of every generated class by the plan of its fields.
 
-`kipwire.native` puts its four functions in the place of the methods of `Message`. Where it fails it does not ask why:
-the Python method then does all of it again, and either raises the error with its place or knows what to do with an
-unusual value. So the kernel decides nothing but the good path, where its values and bytes are those of the generated
-code.
+`kipwire.native` puts four of its functions in the place of the methods of `Message`; those for records are called by
+`kipwire.records`. Where it fails it does not ask why: Python then does all of it again, and either raises the error
+with its place or knows what to do with an unusual value. So the kernel decides nothing but the good path, where its
+values and bytes are those of the generated code.
 
 It is the only part of kipwire that is not memory-safe by itself: bytes are read through cursor.pxd and written through
 output.pxd alone, and `make fuzz-native` runs it under AddressSanitizer.

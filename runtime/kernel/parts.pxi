@@ -26,7 +26,7 @@ PREFIXES = {
     "rest": PREFIX_REST,
 }
 
-# Sizes, checksums, what these start at, and bits that tell of values: in one struct, so that they have room on the stack.
+# Sizes, checksums, what these start at, and bits that tell of values, in one struct: their places stay on the stack.
 cdef enum:
     MAX_MARKS = 64
 

@@ -32,7 +32,9 @@ def read_records(bytes data, base_offset, base_timestamp):
     cdef Cursor cursor
     cdef int64_t first_offset, first_timestamp
     learn_record()
-    if not as_number(<PyObject*>base_offset, &first_offset) or not as_number(<PyObject*>base_timestamp, &first_timestamp):
+    if not as_number(<PyObject*>base_offset, &first_offset):
+        return None
+    if not as_number(<PyObject*>base_timestamp, &first_timestamp):
         return None
     cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
     cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
@@ -138,7 +140,9 @@ def write_records(list records, base_offset, base_timestamp):
     cdef int64_t first_offset, first_timestamp
     cdef Py_ssize_t i
     learn_record()
-    if not as_number(<PyObject*>base_offset, &first_offset) or not as_number(<PyObject*>base_timestamp, &first_timestamp):
+    if not as_number(<PyObject*>base_offset, &first_offset):
+        return None
+    if not as_number(<PyObject*>base_timestamp, &first_timestamp):
         return None
     open_output(&out, stack, STACK, False)
     for i in range(len(records)):
