@@ -45,7 +45,7 @@ class Effort:
 
 
 # Many short rounds rather than few long ones: most of them fit between two interruptions by other programs.
-QUICK = Effort(rounds=25, seconds=0.002, cold_runs=5, warm_seconds=0, languages=())
+QUICK = Effort(rounds=11, seconds=0.002, cold_runs=3, warm_seconds=0, languages=())
 
 
 def main() -> int:
