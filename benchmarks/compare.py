@@ -1,6 +1,6 @@
 """Decode and encode messages beside other libraries, in Python and in other languages, in one run.
 
-    python -m benchmarks.compare [--rounds 75] [--seconds 0.005] [--cold-runs 25] [--quick]
+    python -m benchmarks.compare [--rounds 41] [--seconds 0.005] [--cold-runs 25] [--quick]
 
 Every codec must first give the golden bytes back. The tables go to the terminal, to benchmarks/RESULTS.md and, drawn,
 beside it. With --quick there are few and short rounds of the Python codecs alone, and no file is written.
@@ -45,18 +45,18 @@ class Effort:
 
 
 # Many short rounds rather than few long ones: most of them fit between two interruptions by other programs.
-QUICK = Effort(rounds=25, seconds=0.002, cold_runs=5, warm_seconds=0, languages=())
+QUICK = Effort(rounds=11, seconds=0.002, cold_runs=3, warm_seconds=0, languages=())
 
 
 def main() -> int:
     """Run the command line; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("--rounds", type=int, default=75, help="samples per codec (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=41, help="samples per codec (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.005, help="length of a sample (default: %(default)s)")
     parser.add_argument("--cold-runs", type=int, default=25, help="rounds of cold starts (default: %(default)s)")
     parser.add_argument("--quick", action="store_true", help="Python codecs alone, in under a minute; writes no file")
     options = parser.parse_args()
-    effort = QUICK if options.quick else Effort(options.rounds, options.seconds, options.cold_runs, 1.0, LANGUAGES)
+    effort = QUICK if options.quick else Effort(options.rounds, options.seconds, options.cold_runs, 0.5, LANGUAGES)
     try:
         results = measure(effort)
     except (WrongBytesError, ChildProcessError) as error:
@@ -151,7 +151,9 @@ def _how(effort: Effort, results: Results) -> str:
     return (
         f"Medians of {effort.rounds} rounds of {effort.seconds:g} s per codec. The rounds of all codecs are "
         "interleaved: the Python ones run in one process with the garbage collector off, the other languages in a "
-        "process each that times a round when it is asked to. A ratio is the median of the ratios per round. "
+        "process each that times a round when it is asked to. Python's times are those of the processor, which other "
+        "programs do not disturb; those of the other languages, whose collectors have threads of their own, are those "
+        "of the clock. A ratio is the median of the ratios per round. "
         "`interpreted` is kipwire without the compiled kernel, `native` with it; msgspec reads and writes MessagePack "
         "of equal content. On decode Java, Rust and Go leave records where they are in the buffer, Python's codecs "
         "copy them.\n\n"
