@@ -14,7 +14,7 @@ from kafka.structs import OffsetAndMetadata
 
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 A_MIB = 1024 * 1024
-GONE, AGAIN, ROLLED = "gone", "again", "rolled"
+COMPACTED, GONE, AGAIN, ROLLED = "compacted", "gone", "again", "rolled"
 TRANSACTIONAL = "paid"
 
 Headers = tuple[tuple[str, bytes], ...]
@@ -49,14 +49,14 @@ def change_topics(address: str) -> None:
         admin.create_topics(
             [
                 NewTopic("orders", 3, 1, topic_configs=first),
-                NewTopic("compacted", 1, 1, topic_configs={"cleanup.policy": "compact"}),
+                NewTopic(COMPACTED, 1, 1, topic_configs={"cleanup.policy": "compact"}),
                 NewTopic(ROLLED, 1, 1, topic_configs={"segment.bytes": str(A_MIB)}),
                 NewTopic(TRANSACTIONAL, 2, 1),
                 NewTopic(GONE, 2, 1),
                 NewTopic(AGAIN, 2, 1, topic_configs={"retention.ms": "1000000"}),
             ]
         )
-        admin.create_partitions({"compacted": 2})
+        admin.create_partitions({COMPACTED: 2})
         admin.alter_configs([ConfigResource("TOPIC", "orders", {"retention.ms": "7200000", "flush.ms": "60000"})])
         admin.reset_configs([ConfigResource("TOPIC", "orders", {"max.message.bytes": None})])
         admin.alter_configs([ConfigResource("BROKER", "1", {"log.cleaner.threads": "2"})])
@@ -72,7 +72,7 @@ def send_with_kafka_python(address: str, topics: Sequence[str], count: int) -> l
         waiting = []
         for topic in topics:
             for at in range(count):
-                key = b"k%d" % (at % 17) if at % 3 else None
+                key = b"k%d" % (at % 17) if at % 3 or topic == COMPACTED else None
                 value = b"%d" % at * (at % 40) if at % 11 or key is None else None  # a record has at least one of both
                 headers = (("trace", b"%d" % at), ("trace", b""), ("größe", bytes([0, 255])))[: at % 4]
                 future = producer.send(topic, key=key, value=value, headers=list(headers))
@@ -94,7 +94,7 @@ def send_with_aiokafka(address: str, topic: str, count: int) -> list[Sent]:
             async with AIOKafkaProducer(bootstrap_servers=address, compression_type=codec, linger_ms=10) as producer:
                 values = [b"aio %d " % at * 20 for at in range(count)]
                 headers = (("by", b"aiokafka"),)
-                futures = [await producer.send(topic, value=value, headers=headers) for value in values]
+                futures = [await producer.send(topic, value=value, headers=list(headers)) for value in values]
                 for value, future in zip(values, futures, strict=True):
                     where = await future
                     sent.append(Sent(topic, where.partition, where.offset, None, value, headers, codec or "none"))
