@@ -8,7 +8,7 @@ KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo demo-spark bench-spark broker broker-stop test-broker wheel clean
+.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo demo-spark bench-spark broker broker-stop test-broker test-cluster wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ broker-stop:  ## Stop it
 test-broker: setup  ## Run the pipeline against a broker that is started for it, with real clients
 	@bash scripts/broker/broker.sh start
 	@$(BIN)/pytest -m broker -n 0; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+
+test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
+	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
 	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -36,12 +37,6 @@ pytestmark = [
 ROOT = Path(__file__).parent.parent
 LOGS = ROOT / "build" / "broker" / "data"
 ADDRESS = f"127.0.0.1:{os.environ.get('BROKER_PORT', '19092')}"
-SOURCES = {
-    ("topic", True): "DYNAMIC_TOPIC_CONFIG",
-    ("broker", True): "DYNAMIC_BROKER_CONFIG",
-    ("broker", False): "DYNAMIC_DEFAULT_BROKER_CONFIG",
-}
-"""What the broker calls configuration that was set for a kind of resource, with a name or without."""
 STREAMED = "streamed"
 
 
@@ -74,11 +69,24 @@ def done() -> Done:
 
 def java_consumer(group: str, protocol: str) -> None:
     """Read `orders` with Kafka's own consumer, by the old group protocol or by that of KIP-848, and commit."""
-    command = ["bash", str(ROOT / "scripts/broker/broker.sh"), "tool"]
-    command += ["org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", ADDRESS, "--topic", "orders"]
-    command += ["--group", group, "--from-beginning", "--timeout-ms", "4000"]
-    command += ["--command-property", f"group.protocol={protocol}"]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    tool(
+        *("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", ADDRESS, "--topic", "orders"),
+        *("--group", group, "--from-beginning", "--timeout-ms", "4000"),
+        *("--command-property", f"group.protocol={protocol}"),
+    )
+
+
+def configs_of_all_brokers() -> list[tuple[str, str]]:
+    """What is set for every broker of the cluster, which kafka-python cannot ask for."""
+    named = ("--entity-type", "brokers", "--entity-default")
+    text = tool("kafka.admin.ConfigCommand", "--bootstrap-server", ADDRESS, "--describe", *named)
+    return re.findall(r"^  (\S+?)=(\S*) sensitive=", text, re.MULTILINE)
+
+
+def tool(*command: str) -> str:
+    """What one of Kafka's own tools prints."""
+    script = ["bash", str(ROOT / "scripts" / "broker" / "broker.sh"), "tool"]
+    return subprocess.run([*script, *command], check=True, capture_output=True, text=True, timeout=60).stdout
 
 
 @pytest.fixture(scope="session")
@@ -197,8 +205,7 @@ def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done) 
         described = admin.describe_topics()
         cluster = admin.describe_cluster()
         resources = [ConfigResource("TOPIC", topic["name"]) for topic in described]
-        # The broker without a name stands for all of them.
-        configs = admin.describe_configs([*resources, ConfigResource("BROKER", "1"), ConfigResource("BROKER", "")])
+        configs = admin.describe_configs([*resources, ConfigResource("BROKER", "1")])
     expected = {
         (topic["name"], uuid_text(topic["topic_id"]), part["partition_index"]): (
             part["leader_id"],
@@ -218,15 +225,16 @@ def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done) 
         (traffic.GONE, False): 1,
         (traffic.AGAIN, False): 1,
     }
-    assert {
-        (row["resource_type"], row["resource"], row["name"], row["value"]) for row in rows(table(report, "configs"))
-    } == {
+    dynamic = {
         (kind, resource, name, one["value"])
         for kind, of_kind in configs.items()
         for resource, values in of_kind.items()
         for name, one in values.items()
-        if one["config_source"] == SOURCES[kind, bool(resource)]
+        if one["config_source"] in ("DYNAMIC_TOPIC_CONFIG", "DYNAMIC_BROKER_CONFIG")
     }
+    assert {
+        (row["resource_type"], row["resource"], row["name"], row["value"]) for row in rows(table(report, "configs"))
+    } == dynamic | {("broker", "", name, value) for name, value in configs_of_all_brokers()}
     assert [(row["broker_id"], row["is_fenced"]) for row in rows(table(report, "brokers"))] == [
         (broker["broker_id"], broker["is_fenced"]) for broker in cluster["brokers"]
     ]
