@@ -3,12 +3,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CODE := generator runtime pipeline tests benchmarks examples scripts hatch_build.py
+CODE := generator runtime pipeline tests benchmarks examples scripts docs/site hatch_build.py
 KERNEL := scripts/build_native.py $(wildcard runtime/kernel/*)
 FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
-.PHONY: help setup native generate check-generated test test-pure fuzz-native lint types bench bench-records bench-encodings bench-space demo demo-spark bench-spark broker broker-stop test-broker test-cluster wheel clean
+.PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
+	bench bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs broker broker-stop \
+	test-broker test-cluster wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -58,6 +60,11 @@ fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input fo
 	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
 		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
+	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
+		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_columns.py build/fuzz --seconds $(FUZZ_SECONDS)
+
+test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
+	$(BIN)/pytest -m maven -n 0
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)
@@ -83,11 +90,23 @@ bench-records: setup  ## Decode and encode record batches beside kafka-python an
 bench-spark: setup  ## Rows a second of the pipeline; a million messages of which 10,000 are broken
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
+bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows
+	$(BIN)/python -m benchmarks.columns
+
 bench-encodings: setup  ## Sizes and times of KIP-625's encodings, beside the table of its text
 	$(BIN)/python -m benchmarks.encodings
 
 bench-space: setup  ## What message formats add to a batch, beside the table of the KIP-98 draft; with a plot
 	$(BIN)/python -m benchmarks.space --plot docs/kip-98-space.svg
+
+docs: $(VENV)/.docs  ## Build the documentation site: build/docs/html/index.html
+	$(BIN)/python -m docs.site build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --config-file build/docs/mkdocs.yml
+	@echo "open build/docs/html/index.html"
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 wheel: setup  ## Build the wheel into dist/
 	$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .

@@ -21,7 +21,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]  # any configura
         """Build the kernel in place and have it packed.
 
         Args:
-            version: `standard`, or `editable` for an installation that points here; that takes what `make native` builds.
+            version: `standard`, or `editable` for an installation that points here, where `make native` builds.
             build_data: what hatchling packs, to add to.
         """
         if version == "editable":

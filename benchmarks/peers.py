@@ -21,25 +21,39 @@ DATA = Path(__file__).parent / "data"
 class Sample:
     """One message to time."""
 
-    file: str
-    """Name of its file in `data`, without `.bin`: snake-case API name and version."""
+    api: str
+    """The API's name in snake case, which kio's modules have too."""
     name: str
     """The message's name in its spec."""
     version: int
+    what: str = ""
+    """What tells it from another body of the same message and version, in one word."""
+
+    @property
+    def file(self) -> str:
+        """Name of its file in `data`, without `.bin`."""
+        return "_".join(filter(None, (self.api, f"v{self.version}", self.what)))
+
+    @property
+    def title(self) -> str:
+        """How tables call it."""
+        return f"{self.name} v{self.version}" + (f", {self.what}" if self.what else "")
 
     @property
     def golden(self) -> bytes:
-        """The body as Java wrote it."""
+        """The body; `data/README.md` tells who wrote it."""
         return (DATA / f"{self.file}.bin").read_bytes()
 
 
 SAMPLES = (
-    Sample("metadata_v12", "MetadataResponse", 12),
-    Sample("produce_v9", "ProduceRequest", 9),
-    Sample("fetch_v12", "FetchResponse", 12),
-    Sample("api_versions_v3", "ApiVersionsResponse", 3),
-    Sample("offset_commit_v8", "OffsetCommitRequest", 8),
-    Sample("heartbeat_v4", "HeartbeatRequest", 4),
+    Sample("metadata", "MetadataResponse", 12),
+    Sample("metadata", "MetadataResponse", 12, "alike"),
+    Sample("metadata", "MetadataResponse", 12, "mixed"),
+    Sample("produce", "ProduceRequest", 9),
+    Sample("fetch", "FetchResponse", 12),
+    Sample("api_versions", "ApiVersionsResponse", 3),
+    Sample("offset_commit", "OffsetCommitRequest", 8),
+    Sample("heartbeat", "HeartbeatRequest", 4),
 )
 
 
@@ -74,9 +88,8 @@ def _kipwire(sample: Sample) -> Codec:
 
 
 def _kio(sample: Sample) -> Codec:
-    api, _, version = sample.file.rpartition("_")
     serial = import_module("kio.serial")
-    entity = getattr(import_module(f"kio.schema.{api}.{version}"), sample.name)
+    entity = getattr(import_module(f"kio.schema.{sample.api}.v{sample.version}"), sample.name)
     read, write, data = serial.entity_reader(entity), serial.entity_writer(entity), sample.golden
     message, _ = read(data, 0)
 

@@ -94,7 +94,7 @@ def comparison_table(operation: str, comparisons: Sequence[Comparison], peers: S
     rows = []
     for one in comparisons:
         if one.operation == operation:
-            row = [f"{one.sample.name} v{one.sample.version}", f"{len(one.sample.golden):,}"]
+            row = [one.sample.title, f"{len(one.sample.golden):,}"]
             row.append(_microseconds(one.seconds[OURS.name]))
             for peer in peers:
                 ratio = one.ratio(peer.name)
@@ -140,9 +140,11 @@ def _coloured(cell: str) -> str:
     return f"[red]{cell}[/]" if cell.endswith("MISSED") else cell
 
 
-def markdown(tables: Sequence[Table], where: Machine, how: str) -> str:
-    """The text of a results file."""
-    parts = ["# Results", "Written by `make bench`; do not edit.", how, f"Measured on: {where}."]
+def markdown(
+    tables: Sequence[Table], where: Machine, how: str, *, title: str = "Results", command: str = "make bench"
+) -> str:
+    """The text of a results file, which the command writes."""
+    parts = [f"# {title}", f"Written by `{command}`; do not edit.", how, f"Measured on: {where}."]
     for table in tables:
         alignment = [":--", *("--:" for _ in table.header[1:])]
         lines = [table.header, alignment, *table.rows]

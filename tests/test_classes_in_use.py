@@ -17,6 +17,7 @@ from kafka_messages.fetch_request.v12 import FetchRequest
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
 from kafka_messages.metadata_response import v1, v5, v11
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
+from kipwire import native
 
 
 def response() -> MetadataResponse:
@@ -213,13 +214,15 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
         "import sys; from kafka_messages.metadata_response.v12 import MetadataResponse as M; M.decode(M().encode());"
         "print(*sorted(m for m in sys.modules if m.startswith(('kafka', 'kip')) or m in ('dataclasses', 'inspect')))"
     )
+    environment = {**path(), "KIPWIRE_NATIVE": "1" if native.in_use else "0"}
     done = subprocess.run(
-        [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=False, env=path()
+        [sys.executable, "-S", "-c", program], capture_output=True, text=True, check=False, env=environment
     )
     assert done.stdout.split() == [
         *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
-        *("kipwire", "kipwire.errors", "kipwire.fields", "kipwire.registry", "kipwire.structs", "kipwire.uuids"),
-        "kipwire.wire",
+        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.errors", "kipwire.fields"),
+        *("kipwire.native", *(["kipwire.plan"] if native.in_use else []), "kipwire.registry"),
+        *("kipwire.rows", "kipwire.structs", "kipwire.uuids", "kipwire.wire"),
     ], done.stderr
 
 

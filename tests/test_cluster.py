@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -32,7 +31,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
     subprocess.run([*build, str(ROOT)], check=True, env=os.environ | {"KIPWIRE_NATIVE": "0"}, timeout=120)
-    return shutil.copy(next(folder.glob("*.whl")), folder / "kipwire.zip")
+    return next(folder.glob("*.whl")).rename(folder / "kipwire.zip")
 
 
 def run(master: str, wheel: Path) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def run(master: str, wheel: Path) -> dict[str, Any]:
 def expected_records() -> int:
     """Records in the logs that are not control records."""
     batches = (batch for path in SEGMENTS.glob("*/*.log") for batch in read_segment(path))
-    return sum(batch.records_count for batch in batches if not batch.is_control)
+    return sum(len(batch.records) for batch in batches if not batch.is_control)
 
 
 def expected_commits() -> list[tuple[Any, ...]]:
@@ -83,5 +82,4 @@ def test_workers_that_are_given_the_wheel_read_and_decode_logs(
     assert found["records"] == expected_records() > 1000
     assert sorted((tuple(row.values()) for row in found["commits"]), key=repr) == expected_commits()
     assert found["processes"] == executors
-    assert len(found["files"]) == executors
     assert all("kipwire.zip" in file for file in found["files"])

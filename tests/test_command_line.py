@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kipgen.compat.rules import ALL as COMPAT
 from kipgen.rules import ALL
 from kipgen.starter import starter_specs
 
@@ -35,7 +36,7 @@ def specs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise"])
+@pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat", "drift"])
 def test_every_command_has_help(command: str, tmp_path: Path) -> None:
     done = kipgen(*filter(None, [command]), "--help", folder=tmp_path)
     assert done.returncode == 0
@@ -93,11 +94,14 @@ def test_check_kafka_adds_the_rules_of_kafkas_generator(specs: Path, tmp_path: P
 def test_rules_shows_each_rule_with_its_examples(tmp_path: Path) -> None:
     brief = kipgen("rules", "--brief", folder=tmp_path)
     assert brief.returncode == 0
-    assert len(brief.stdout.splitlines()) == len(ALL)
+    assert len(brief.stdout.splitlines()) == len(ALL) + len(COMPAT)
     one = kipgen("rules", "duplicate-tag", folder=tmp_path).stdout
     assert one.startswith("duplicate-tag (error): ")
     assert "  good\n" in one
     assert "  bad\n" in one
+    change = kipgen("rules", "field-moved", folder=tmp_path).stdout
+    assert change.startswith("field-moved (compat, wire): ")
+    assert all(f"  {title}\n" in change for title in ("good: before", "good: after", "bad: before", "bad: after"))
     assert len(kipgen("rules", folder=tmp_path).stdout) > len(ALL) * 100
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
-import importlib
 import json
 import math
-import os
 import struct
 import sys
 import uuid
@@ -19,7 +16,7 @@ import pytest
 from hypothesis import strategies as st
 
 import property_checks
-from kipgen.generate import carry_out, plan
+import spec_package
 from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError
 from kipwire.testing import damaged, messages
 
@@ -42,30 +39,11 @@ TABLE = {  # KIP-625's encodings: the bytes of 0, 1, -1, the lowest and the high
 }
 
 
-def declared_versions() -> list[tuple[str, int]]:
-    """Every message of the specs in every version, known before anything is generated."""
-    pairs = []
-    for file in sorted(SPECS.glob("*.json")):
-        lowest, highest = json.loads(file.read_text())["validVersions"].split("-")
-        pairs += [(file.stem, version) for version in range(int(lowest), int(highest) + 1)]
-    return pairs
-
-
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """The generated package; worker processes share one, and the second finds that nothing is left to do."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    with (folder / f"{PACKAGE}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        planned = plan(SPECS, folder / PACKAGE, PACKAGE, lambda done, total: None)
-        assert not planned.has_errors, "\n".join(map(str, planned.problems))
-        carry_out(planned)
-    sys.path.insert(0, str(folder))
-    importlib.invalidate_caches()
-    yield importlib.import_module(PACKAGE)
-    sys.path.remove(str(folder))
+    """The generated package."""
+    with spec_package.generated(SPECS, PACKAGE, tmp_path_factory) as module:
+        yield module
 
 
 class Forms:
@@ -86,7 +64,7 @@ def forms(package: ModuleType) -> Forms:
     return Forms(package)
 
 
-@pytest.fixture(params=declared_versions(), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+@pytest.fixture(params=spec_package.declared_versions(SPECS), ids=lambda pair: f"{pair[0]}-{pair[1]}")
 def cls(request: pytest.FixtureRequest, forms: Forms) -> type[Message]:
     """One class after the other."""
     found: type[Message] = forms(*request.param)

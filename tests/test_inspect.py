@@ -451,7 +451,7 @@ def test_bytes_come_from_hex_text_files_and_standard_input(tmp_path: Path) -> No
 def test_the_documentation_shows_real_output(tmp_path: Path) -> None:
     text = (Path(__file__).parent.parent / "docs" / "inspect.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\$ kipgen inspect (.* [0-9a-f ]+)\n((?:[^$`].*\n)+)", text, re.MULTILINE)
-    assert len(shown) == 2
+    assert len(shown) == 3
     for arguments, output in shown:
         assert kipgen(*arguments.split(), folder=tmp_path).stdout.decode() == output
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import proposals
-from hex_tables import octets
+from hex_tables import expect_fault, octets
 from kipwire import DecodeError, EncodeError
 from proposals.common_request_fields.v0 import CommonRequestFields
 from proposals.common_response_fields.v0 import CommonResponseFields
@@ -255,11 +255,8 @@ WRONG_BYTES = {
 @pytest.mark.parametrize("name", WRONG_BYTES)
 def test_wrong_bytes_are_refused_with_their_place(name: str) -> None:
     data, at, patch, path, offset = WRONG_BYTES[name]
-    wrong = bytes.fromhex(patch)
     cls = next(type(message) for message, golden in FRAMES.values() if golden == data)
-    with pytest.raises(DecodeError) as caught:
-        cls.decode(data[:at] + wrong + data[at + len(wrong) :])
-    assert (caught.value.path, caught.value.offset) == (path, offset), caught.value
+    expect_fault(cls, data, at, patch, path, offset)
 
 
 WRONG_VALUES: dict[str, tuple[Any, str]] = {

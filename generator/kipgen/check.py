@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kipgen import rules
 from kipgen.parse import finished, parse
 from kipgen.problems import Problem, ordered
 from kipgen.shape import check_shape
-from kipgen.source import load
+from kipgen.source import Loaded, load, load_bytes
 from kipgen.spec import MessageSpec, Place
 
 if TYPE_CHECKING:
@@ -31,6 +31,12 @@ class Checked:
     """The message as far as it could be read, for the rules of a package."""
 
 
+class Reader(Protocol):
+    """Judges one spec file alone, as `read_file` does."""
+
+    def __call__(self, path: Path, *, kafka: bool) -> Checked: ...
+
+
 def read_file(path: Path | str, display: str | None = None, *, kafka: bool = False) -> Checked:
     """Judge one spec file alone; whatever is wrong with it is a problem, never an exception.
 
@@ -40,7 +46,15 @@ def read_file(path: Path | str, display: str | None = None, *, kafka: bool = Fal
         kafka: whether the spec must please Kafka's own generator, too.
     """
     file = display if display is not None else str(path)
-    loaded = load(Path(path), file)
+    return _judge(load(Path(path), file), file, kafka)
+
+
+def read_bytes(data: bytes, display: str) -> Checked:
+    """Judge the content of one spec file alone; as `read_file`."""
+    return _judge(load_bytes(data, display), display, kafka=False)
+
+
+def _judge(loaded: Loaded, file: str, kafka: bool) -> Checked:
     if loaded.document is None:
         return Checked(file, None, loaded.problems)
     shape = check_shape(loaded.document)
@@ -54,15 +68,18 @@ def read_file(path: Path | str, display: str | None = None, *, kafka: bool = Fal
     return Checked(file, finished(parsed.draft) if accepted else None, ordered(found), parsed.draft)
 
 
-def read_folder(path: Path | str, *, kafka: bool = False) -> tuple[list[Checked], tuple[Problem, ...]]:
-    """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
+def read_files(
+    path: Path | str, *, kafka: bool = False, read: Reader = read_file
+) -> tuple[list[Checked], tuple[Problem, ...]]:
+    """Judge every `*.json` file of a folder and its sub-folders, each alone.
 
     Args:
         path: the folder.
         kafka: whether the specs must please Kafka's own generator, too.
+        read: what judges one file.
 
     Returns:
-        The files in the order of their paths, each judged alone, and all problems: theirs and those of the package.
+        The files in the order of their paths, and what is wrong with the folder itself.
     """
     folder = Path(path)
     try:
@@ -73,12 +90,26 @@ def read_folder(path: Path | str, *, kafka: bool = False) -> tuple[list[Checked]
     if not files:
         text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
         return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
-    checked = [read_file(file, kafka=kafka) for file in files]
-    entries = tuple(
-        rules.Entry(one.draft, str(file.parent))
-        for one, file in zip(checked, files, strict=True)
-        if one.draft is not None
-    )
+    return [read(file, kafka=kafka) for file in files], ()
+
+
+def read_folder(
+    path: Path | str, *, kafka: bool = False, read: Reader = read_file
+) -> tuple[list[Checked], tuple[Problem, ...]]:
+    """Judge every `*.json` file of a folder and its sub-folders, and the package that they make together.
+
+    Args:
+        path: the folder.
+        kafka: whether the specs must please Kafka's own generator, too.
+        read: what judges one file.
+
+    Returns:
+        The files in the order of their paths, each judged alone, and all problems: theirs and those of the package.
+    """
+    checked, faults = read_files(path, kafka=kafka, read=read)
+    if faults:
+        return [], faults
+    entries = tuple(rules.Entry(one.draft, str(Path(one.file).parent)) for one in checked if one.draft is not None)
     is_complete = all(one.draft is not None and _is_known(one.draft) for one in checked)
     found = [problem for one in checked for problem in one.problems]
     for rule in rules.ALL:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from kipgen.advise_command import advise
-from kipgen.console import ERR, fail
+from kipgen.compat.command import compat
+from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
-from kipgen.problems import Problem
+
+if TYPE_CHECKING:
+    from kipgen.check import Reader
+    from kipgen.problems import Problem
 
 app = typer.Typer(
     name="kipgen",
@@ -55,7 +59,7 @@ def generate(
     ] = False,
 ) -> None:
     """Generate a package of Python classes from each folder of specs."""
-    specs = specs or _packages_here()
+    specs = specs or packages_here()
     if package and len(specs) > 1:
         fail("--package names one package; give one folder with it")
     stale = False
@@ -80,7 +84,7 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     with Progress(*columns, console=ERR, transient=True) as bar:
         task = bar.add_task(f"Generating {name}", total=None)
         planned = plan(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
-    _print_problems(planned.problems)
+    print_problems(planned.problems)
     for path in planned.foreign:
         ERR.print(f"[red]{package / path}[/red] is in the way: kipgen did not make it and will not replace it")
     if planned.has_errors:
@@ -108,25 +112,49 @@ def check(
     kafka: Annotated[
         bool, typer.Option("--kafka", help="Also apply the rules that only Kafka's own generator has.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", "-w", help="Check again whenever a spec is saved, until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Check specs against the rules of the language; all problems at once."""
-    from kipgen import check as checker
+    from kipgen.check import read_file
+
+    paths = paths or packages_here()
+    if watch:
+        from kipgen.watch import watch_specs
+
+        missing = [path for path in paths if not path.exists()]
+        if missing:
+            fail(f"{missing[0]} does not exist; name files or folders of specs to watch")
+        watch_specs(paths, lambda read: _print_check(_check(paths, kafka, read)))
+    elif _print_check(_check(paths, kafka, read_file)):
+        sys.exit(1)
+
+
+def _check(paths: list[Path], kafka: bool, read: Reader) -> tuple[int, list[Problem]]:
+    """How many specs there are, and what is wrong with them."""
+    from kipgen.check import read_folder
 
     problems: list[Problem] = []
     count = 0
-    for path in paths or _packages_here():
+    for path in paths:
         if path.is_dir():
-            checked, found = checker.read_folder(path, kafka=kafka)
+            checked, found = read_folder(path, kafka=kafka, read=read)
             count += len(checked)
             problems += found
         else:
             count += 1
-            problems += checker.read_file(path, kafka=kafka).problems
-    _print_problems(problems)
+            problems += read(path, kafka=kafka).problems
+    return count, problems
+
+
+def _print_check(result: tuple[int, list[Problem]]) -> int:
+    """Say what a check gave; how many errors there are."""
+    count, problems = result
+    print_problems(problems)
     errors = sum(problem.severity == "error" for problem in problems)
-    _out.print(f"{_counted(count, 'spec')}: {_counted(errors, 'error')}, {_counted(len(problems) - errors, 'warning')}")
-    if errors:
-        sys.exit(1)
+    _out.print(f"{counted(count, 'spec')}: {counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}")
+    return errors
 
 
 @app.command()
@@ -134,14 +162,16 @@ def rules(
     ids: Annotated[list[str] | None, typer.Argument(help="Rules to show with their examples; all if none.")] = None,
     brief: Annotated[bool, typer.Option("--brief", help="One line for each rule, without examples.")] = False,
 ) -> None:
-    """Show the rules of the language, each with a good and a bad example."""
+    """Show the rules of the language and those of kipgen compat, each with a good and a bad example."""
+    from kipgen.compat.rules import ALL as COMPAT
     from kipgen.rules import ALL
 
-    wanted = [rule for rule in ALL if not ids or rule.id in ids]
-    unknown = sorted(set(ids or ()) - {rule.id for rule in ALL})
+    unknown = sorted(set(ids or ()) - {rule.id for rule in ALL} - {rule.id for rule in COMPAT})
     if unknown:
         fail(f"there is no rule named {', '.join(unknown)}; see kipgen rules --brief")
-    for rule in wanted:
+    for rule in ALL:
+        if ids and rule.id not in ids:
+            continue
         notes: list[str] = [rule.severity or "only with --kafka"]
         if rule.severity == "warning" and rule.kafka == "error":
             notes.append("error with --kafka")
@@ -149,9 +179,24 @@ def rules(
         if not brief:
             for title, colour, texts in (("good", "green", rule.good), ("bad", "red", rule.bad)):
                 for text in texts:
-                    _out.print(f"  [{colour}]{title}[/{colour}]")
-                    _out.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()), markup=False)
+                    _print_example(title, colour, text)
             _out.print()
+    for change in COMPAT:
+        if ids and change.id not in ids:
+            continue
+        _out.print(f"[bold]{change.id}[/bold] (compat, {change.severity}): {escape(change.summary)}")
+        if not brief:
+            _out.print(f"  breaks:  {change.breaks}\n  instead: {change.instead}", markup=False)
+            for title, colour, revisions in (("good", "green", change.good), ("bad", "red", change.bad)):
+                for side, texts in (("before", revisions.old), ("after", revisions.new)):
+                    for text in texts:
+                        _print_example(f"{title}: {side}", colour, text)
+            _out.print()
+
+
+def _print_example(title: str, colour: str, text: str) -> None:
+    _out.print(f"  [{colour}]{title}[/{colour}]")
+    _out.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()), markup=False)
 
 
 @app.command()
@@ -187,21 +232,5 @@ def new(
 
 app.command()(inspect)
 app.command()(advise)
-
-
-def _packages_here() -> list[Path]:
-    """The folders of specs of a project that keeps them in schemas/, as this one does."""
-    folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))
-    if not folders:
-        fail("name a folder of specs; there is none in schemas/ here")
-    return folders
-
-
-def _print_problems(problems: Iterable[Problem]) -> None:
-    for problem in problems:
-        colour = "red" if problem.severity == "error" else "yellow"
-        ERR.print(f"[{colour}]{escape(str(problem))}[/{colour}]")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+app.command()(compat)
+app.command()(drift)

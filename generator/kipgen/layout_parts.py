@@ -184,9 +184,7 @@ def _bit_attribute(integer: FieldLayout, name: str, about: str, width: int) -> F
     )
 
 
-def _value(
-    message: MessageSpec, field: FieldSpec, plain: FieldLayout, presences: dict[str, Presence]
-) -> ValuePart:
+def _value(message: MessageSpec, field: FieldSpec, plain: FieldLayout, presences: dict[str, Presence]) -> ValuePart:
     wire, size, count = field.wire, field.wire.size, field.wire.count
     if field.type.is_array:
         count = count or (None if size else "int32")

@@ -126,6 +126,13 @@ class Node:
             self.report("name", "name-form", f"{shown(text)} is no name here; write {explanation}")
         return text
 
+    def integers(self, name: str) -> tuple[int, ...]:
+        """A property as a list of whole numbers; empty if any of them is broken."""
+        value = self.value.get(name)
+        if self.parser.broken_by_parent.get((*self.path, name)):
+            self.broken.add(name)
+        return tuple(map(int, value)) if isinstance(value, list) and name not in self.broken else ()
+
     def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
         """The objects of a list, or the one object that stands in the place of a list."""
         value = self.value.get(name)
@@ -187,13 +194,14 @@ class _Parser:
             deprecated_versions=deprecated,
             listeners=() if retired else _listeners(node),
             latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
+            reserved_tags=node.integers("reservedTags"),
         )
         common = [Node(self, path, value) for path, value in node.objects("commonStructs")]
         self.common_names = frozenset(struct.text("name") or "" for struct in common)
         within = None if "validVersions" in node.broken else valid
         fields = self._fields(node, message, within, "flexibleVersions" in node.broken)
         message = replace(message, fields=tuple(field.spec for field in fields))
-        as_struct = StructSpec(name, valid, message.fields, message.place, about)
+        as_struct = StructSpec(name, valid, message.fields, message.place, about, reserved_tags=message.reserved_tags)
         own = Body("message", as_struct, node.part(), fields)
         for struct in common:
             self._common_struct(struct, message, within, "flexibleVersions" in node.broken)
@@ -207,7 +215,7 @@ class _Parser:
         node.versions("deprecatedVersions", Versions.NONE)
         present = None if within is None or "versions" in node.broken else within.intersect(versions)
         fields = self._fields(node, message, present, loose)
-        self._add_body("common", node.part(), name, versions, fields, node.text("about") or "")
+        self._add_body("common", node, name, versions, fields, node.text("about") or "")
 
     def _fields(
         self, holder: Node, message: MessageSpec, within: Versions | None, loose: bool
@@ -253,25 +261,25 @@ class _Parser:
         present = None if within is None or "versions" in node.broken else within.intersect(versions)
         position = len(self.bodies)
         nested = self._fields(node, message, present, loose)
-        part = node.part()
         if type_.has_struct and type_.element not in self.common_names:
-            self._add_body("inline", part, type_.element, versions, nested, spec.about, position)
+            self._add_body("inline", node, type_.element, versions, nested, spec.about, position)
         elif nested:
-            self._add_body("stray", part, type_.element, versions, nested, spec.about, position)
-        return FieldDraft(spec, part, within, present, len(nested))
+            self._add_body("stray", node, type_.element, versions, nested, spec.about, position)
+        return FieldDraft(spec, node.part(), within, present, len(nested))
 
     def _add_body(
         self,
         kind: BodyKind,
-        part: Part,
+        node: Node,
         name: str,
         versions: Versions,
         fields: tuple[FieldDraft, ...],
         about: str,
         position: int | None = None,
     ) -> None:
-        own = tuple(field.spec for field in fields)
-        spec = StructSpec(name, versions, own, part.place(), about, is_common=kind == "common")
+        own, reserved = tuple(field.spec for field in fields), node.integers("reservedTags")
+        part = node.part()
+        spec = StructSpec(name, versions, own, part.place(), about, kind == "common", reserved)
         self.bodies.insert(len(self.bodies) if position is None else position, Body(kind, spec, part, fields))
 
 

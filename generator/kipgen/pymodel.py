@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.rows import AlikeRow, alike_row, fixed_row
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
@@ -27,9 +28,10 @@ _ANNOTATIONS = {
     "records": "bytes",
 }
 
-_TAKEN_LOCALS = RUNTIME_NAMES["kipwire.wire"] | frozenset("""
-    abc add at byte bytes cls count data default element encoded end fields float item items isinstance kipwire len list
-    message number parts pos range self size struct tag tuple type typing uuid
+_TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
+    abc add alike at blob byte bytes cls columns count data default element encoded end fields float item items
+    isinstance kipwire len list map message number packed parts patience pos range row rows self size struct tag
+    taken text tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 
@@ -84,7 +86,11 @@ class PyStruct:
     read: tuple[ReadStep, ...]
     """The steps that read the positional fields and the tag section."""
     write: tuple[WriteStep, ...]
-    """The steps that write the positional fields."""
+    """The steps that write the positional fields and the tag section; none where `alike_row` is packed instead."""
+    fixed_row: Run | None
+    """Its bytes where it is an element of fixed width."""
+    alike_row: AlikeRow | None
+    """Its bytes where it is an element whose width depends on its values, but not on those of a struct within."""
 
     @property
     def lazy(self) -> tuple[PyField, ...]:
@@ -105,12 +111,14 @@ def slots_expression(fields: Sequence[PyField]) -> str:
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
+    structs = (*message.structs, message.root)
+    elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
     may_be_empty: set[str] = set()
     classes = []
-    for struct in (*message.structs, message.root):
+    for struct in structs:
         if _may_be_empty(struct, may_be_empty):
             may_be_empty.add(struct.class_name)
-        classes.append(_struct(struct, may_be_empty))
+        classes.append(_struct(struct, may_be_empty, is_element=struct.class_name in elements))
     return tuple(classes)
 
 
@@ -146,10 +154,11 @@ def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
     )
 
 
-def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
+def _struct(struct: StructLayout, may_be_empty: set[str], *, is_element: bool) -> PyStruct:
     fields = tuple(python_field(field, may_be_empty) for field in struct.fields)
     positional = tuple(field for field in fields if field.tag is None)
     tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
+    alike = alike_row(fields, flexible=struct.flexible) if is_element else None
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
@@ -157,10 +166,13 @@ def _struct(struct: StructLayout, may_be_empty: set[str]) -> PyStruct:
         docstring=struct_docstring(struct, fields),
         fields=fields,
         tagged=tuple(
-            PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,))) for field in tagged
+            PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
+            for field in tagged
         ),
         read=read_steps(positional, tag_section=struct.flexible),
-        write=write_steps(positional),
+        write=() if alike and alike.is_packed else write_steps(positional, tag_section=struct.flexible),
+        fixed_row=fixed_row(fields, flexible=struct.flexible) if is_element else None,
+        alike_row=alike,
     )
 
 
@@ -188,7 +200,8 @@ def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = f
 
 def local_name(attribute: str) -> str:
     """A local variable for the value of an attribute; functions named after `struct` formats are taken, too."""
-    is_taken = attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
+    is_size = attribute.startswith("size") and attribute[4:].isdecimal()
+    is_taken = is_size or attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
     return f"{attribute}_" if is_taken else attribute
 
 

@@ -31,7 +31,7 @@ _KINDS = {
     "string": "a text",
 }
 _NUMBERS_AS_TEXT = ("apiKey", "tag")
-_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range"}
+_RANGE_RULES = {"apiKey": "api-key-range", "tag": "tag-range", "reservedTags": "tag-range"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,8 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         text = f"{_label(name)} is {shown(value)}; {_guess(value, error.validator_value)}"
         yield Problem(document.place(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
-        yield Problem(document.place(path), about, *out_of_range(str(name), value)), path
+        property_ = next(step for step in reversed(path) if isinstance(step, str))
+        yield Problem(document.place(path), about, *out_of_range(property_, value)), path
     elif error.validator == "pattern" and name in _NUMBERS_AS_TEXT:
         text = f"{_label(name)} is {shown(value)}; write a whole number"
         yield Problem(document.place(path), about, "wrong-kind", text), path
@@ -122,9 +123,10 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
 
 
 def out_of_range(name: str, value: object) -> tuple[str, str]:
-    """The rule and the text for an `apiKey` or `tag` that does not fit its number of bits."""
-    limits = {"apiKey": "a 16-bit number, -32768 to 32767", "tag": "a 31-bit number, 0 to 2147483647"}
-    return _RANGE_RULES[name], f"{name!r} is {shown(value)}; write {limits[name]}"
+    """The rule and the text for an `apiKey` or a tag that does not fit its number of bits."""
+    limits = {"api-key-range": "a 16-bit number, -32768 to 32767", "tag-range": "a 31-bit number, 0 to 2147483647"}
+    rule = _RANGE_RULES[name]
+    return rule, f"{name!r} is {shown(value)}; write {limits[rule]}"
 
 
 def _label(name: str | int) -> str:

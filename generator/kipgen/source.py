@@ -114,6 +114,11 @@ def load(path: Path, display: str | None = None) -> Loaded:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         return _unreadable(Place(file, 1, 1), f"cannot be read: {reason}; name a file with a message spec")
+    return load_bytes(data, file)
+
+
+def load_bytes(data: bytes, file: str) -> Loaded:
+    """Read a spec from the content of its file; as `load`."""
     if len(data) > MAX_BYTES:
         return _unreadable(Place(file, 1, 1), f"has more than {MAX_BYTES} bytes; a message spec is far shorter")
     try:

@@ -64,6 +64,8 @@ class StructSpec:
     about: str = ""
     is_common: bool = False
     """Whether it stands under `commonStructs`; otherwise in the field that uses it."""
+    reserved_tags: tuple[int, ...] = ()
+    """Tags of fields that it once had, never to be used again (KIP-482)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,8 @@ class MessageSpec:
     deprecated_versions: Versions = Versions.NONE
     listeners: tuple[str, ...] = ()
     latest_version_unstable: bool = False
+    reserved_tags: tuple[int, ...] = ()
+    """Tags of fields that the message itself once had, never to be used again (KIP-482)."""
 
     @property
     def is_layout(self) -> bool:

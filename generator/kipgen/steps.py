@@ -24,14 +24,19 @@ CODES = {
 }
 """The code of each fixed-width type in the format of the `struct` module; bool and uuid need a conversion besides."""
 
-WIDTHS = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}
+WIDTHS = {"x": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}
+
+_CONVERTED = ("bool", "uuid")
 
 _CLASSIC_PREFIX = {"string": "h", "bytes": "i", "records": "i"}
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One value of a run: a field, or the length or count of the step that follows (`field` is None)."""
+    """One value of a run: a field, or (`field` is None) the length or count of the step that follows.
+
+    The code `x` is a byte of no value, an empty tag section that is skipped or written.
+    """
 
     code: str
     field: FieldLayout | None = None
@@ -40,7 +45,7 @@ class Slot:
     def conversion(self) -> str | None:
         """`bool` or `uuid` where the unpacked value is not yet the attribute's."""
         kind = self.field.type.element if self.field else None
-        return kind if kind in ("bool", "uuid") else None
+        return kind if kind in _CONVERTED else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class Step:
     """What to do with one field of no fixed width, or with the tag section (`field` is None)."""
 
     kind: str
-    """`text`, `blob`, `array`, `nested` or `tags`."""
+    """`text`, `blob`, `array`, `nested`, `tags`, or `lone_tags` where no run before has read their first byte."""
     field: FieldLayout | None
 
     @property
@@ -127,7 +132,7 @@ def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Rea
             slots.clear()
 
     for field in fields:
-        code = _fixed_code(field)
+        code = fixed_code(field)
         if code is not None:
             slots.append(Slot(code, field))
             continue
@@ -145,20 +150,22 @@ def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Rea
             slots.append(Slot(prefix))
         close_run()
         steps.append(_step_of(field))
-    if tag_section:
+    if tag_section and slots:
         slots.append(Slot("B"))
-    close_run()
-    if tag_section:
+        close_run()
         steps.append(Step("tags", None))
+    elif tag_section:
+        steps.append(Step("lone_tags", None))
+    close_run()
     return tuple(steps)
 
 
-def write_steps(fields: Sequence[FieldLayout]) -> tuple[WriteStep, ...]:
-    """The steps that write these fields one after the other, without a tag section."""
+def write_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[WriteStep, ...]:
+    """The steps that write these fields one after the other; a run before the tag section takes in an empty one."""
     steps: list[WriteStep] = []
     slots: list[Slot] = []
     for field in fields:
-        code = _fixed_code(field)
+        code = fixed_code(field)
         if code is not None:
             slots.append(Slot(code, field))
             continue
@@ -177,18 +184,25 @@ def write_steps(fields: Sequence[FieldLayout]) -> tuple[WriteStep, ...]:
             slots.append(Slot(prefix))
         steps.append(WriteStep(_step_of(field), Run(tuple(slots)) if slots else None))
         slots.clear()
-    if slots:
+    if tag_section:
+        steps.append(WriteStep(Step("tags", None), Run((*slots, Slot("x"))) if slots else None))
+    elif slots:
         steps.append(WriteStep(None, Run(tuple(slots))))
     return tuple(steps)
 
 
-def _fixed_code(field: FieldLayout) -> str | None:
+def fixed_code(field: FieldLayout) -> str | None:
     """The `struct` code of a field that always takes the same number of bytes, else None."""
     if field.type.is_array:
         return None
+    return CODES[field.type.element] if field.type.element in _CONVERTED else number_code(field)
+
+
+def number_code(field: FieldLayout) -> str | None:
+    """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         return CODES[f"int{field.encoding.bits}"] if field.encoding.form == "fixed" else None
-    return CODES.get(field.type.element)
+    return None if field.type.element in _CONVERTED else CODES.get(field.type.element)
 
 
 def _varint_form(field: FieldLayout) -> str | None:

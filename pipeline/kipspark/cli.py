@@ -33,8 +33,11 @@ _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILI
 
 _WIDTH_WITHOUT_TERMINAL = 160
 
-Place = Annotated[Path | None, typer.Argument(help="Files or folders; the sample data if none is given.")]
-Out = Annotated[Path | None, typer.Option(help="Folder for the tables as Parquet files, one folder each.")]
+# Absolute, since Spark's workers have other working folders than the user.
+Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
+Out = Annotated[
+    Path | None, typer.Option(help="Folder for the tables as Parquet files, one folder each.", resolve_path=True)
+]
 Html = Annotated[Path | None, typer.Option(help="File for a page with charts and tables.")]
 Master = Annotated[str | None, typer.Option(help="Spark master; all cores of this machine if not given.")]
 Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect server, such as sc://localhost.")]
@@ -55,7 +58,9 @@ def offsets(
     out: Out = None,
     html: Html = None,
     stream: Annotated[bool, typer.Option(help="Write commits to --out as they come; needs --checkpoint.")] = False,
-    checkpoint: Annotated[Path | None, typer.Option(help="Where a stream keeps what it has read.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Where a stream keeps what it has read.", resolve_path=True)
+    ] = None,
     every: Annotated[int | None, typer.Option(min=1, help="Seconds between two looks; once if not given.")] = None,
     master: Master = None,
     remote: Remote = None,
@@ -104,7 +109,9 @@ def conform(
     count: Annotated[int, typer.Option(min=1, help="Random messages of each version.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same messages.")] = 0,
     package: Annotated[list[str] | None, typer.Option(help="Generated packages; Kafka's if none is given.")] = None,
-    golden: Annotated[Path | None, typer.Option(help="Files of golden messages, as in tests/golden.")] = None,
+    golden: Annotated[
+        Path | None, typer.Option(help="Files of golden messages, as in tests/golden.", resolve_path=True)
+    ] = None,
     out: Out = None,
     html: Html = None,
     master: Master = None,

@@ -38,6 +38,8 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
             .config("spark.ui.enabled", "false")
             # Spark's own 200 are for clusters: here most of the time would go into starting tasks.
             .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
+            # Planning again after each step takes more than half of the time that a job on one machine's data takes.
+            .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "OFF")  # what goes wrong is told by the command
             .getOrCreate()

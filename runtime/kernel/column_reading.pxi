@@ -11,8 +11,7 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
             if not fill_value(step.column, row, cursor):
                 return False
             continue
-        p = take(cursor, step.width)
-        if p == NULL:
+        if not take(cursor, step.width, &p):
             return False
         for j in range(step.part_count):
             if not store(step.parts[j].column, row, p + step.parts[j].at):
@@ -48,8 +47,7 @@ cdef inline bint fill_value(Column* column, Py_ssize_t row, Cursor* cursor) noex
             bits |= ~<uint64_t>0 << column.field.bits
         store_number(column, row, <int64_t>bits)
         return True
-    p = take(cursor, column.wire_width)
-    return p != NULL and store(column, row, p)
+    return take(cursor, column.wire_width, &p) and store(column, row, p)
 
 
 cdef inline bint store(const Column* column, Py_ssize_t row, const uint8_t* p) noexcept nogil:
@@ -94,8 +92,8 @@ cdef inline void store_number(const Column* column, Py_ssize_t row, int64_t numb
 
 cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
-    cdef const uint8_t* marker = take(cursor, 1)
-    if marker == NULL:
+    cdef const uint8_t* marker
+    if not take(cursor, 1, &marker):
         return False
     if marker[0] == 1:
         if column.wanted:
@@ -135,8 +133,7 @@ cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Curs
             if not fill_value(elements, i, cursor):
                 return False
     else:
-        p = take(cursor, count * elements.wire_width)
-        if p == NULL:
+        if not take(cursor, count * elements.wire_width, &p):
             return False
         return elements.store == STORE_NOTHING or store_run(elements, first, count, p)
     return True
@@ -162,8 +159,7 @@ cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept n
         return False
     if size < 0:
         return column.nullable and set_null(column, row)
-    p = take(cursor, size)
-    return p != NULL and is_utf8(p, size) and fill_content(column, row, p, size)
+    return take(cursor, size, &p) and is_utf8(p, size) and fill_content(column, row, p, size)
 
 
 cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -173,8 +169,7 @@ cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept no
         return False
     if size < 0:
         return column.nullable and set_null(column, row)
-    p = take(cursor, size)
-    return p != NULL and fill_content(column, row, p, size)
+    return take(cursor, size, &p) and fill_content(column, row, p, size)
 
 
 cdef inline bint fill_content(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
@@ -230,9 +225,9 @@ cdef bint fill_tagged_fields(
 
 
 cdef bint fill_unknown_field(Column* column, uint64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
-    cdef const uint8_t* p = take(cursor, size)
+    cdef const uint8_t* p
     cdef Py_ssize_t entry = column.elements.count
-    if p == NULL:
+    if not take(cursor, size, &p):
         return False
     if not column.wanted:
         return True
@@ -270,8 +265,8 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         strict: whether to stop at a broken message. Otherwise its row is null.
 
     Returns:
-        The number of the message that is broken, or -1; and the struct array's number of values, buffers, and the same
-        of the arrays in it.
+        The number of the message that is broken, and None; or -1, and the struct array's number of values, its
+        buffers, and the same of the arrays in it.
 
     Raises:
         NotServed: the kernel does not read this class.
@@ -291,13 +286,13 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
         raise ValueError("the buffer of offsets is too short")
     with nogil:
         failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)
-    if tree.trouble == NO_MEMORY:
+    if tree.call.trouble == NO_MEMORY:
         raise MemoryError
-    if tree.trouble == TOO_MUCH:
+    if tree.call.trouble == TOO_MUCH:
         raise OverflowError
     if failed == BAD_OFFSETS:
         raise ValueError("offsets descend or lie outside the content")
-    return failed, column_parts(&tree.root, 0 if failed >= 0 else count)
+    return failed, None if failed >= 0 else column_parts(&tree.root, count)
 
 
 cdef enum:
@@ -313,6 +308,10 @@ cdef Py_ssize_t fill_rows(
     cdef Py_ssize_t row, at
     cdef int64_t start, end
     cdef Cursor cursor
+    start, end = offset_at(offsets, large, first), offset_at(offsets, large, first + count)
+    if not 0 <= start <= end <= content.len:
+        return BAD_OFFSETS
+    root.rows.call.total = end - start
     if not make_room(root.rows, count):
         return ALL_GOOD
     for row in range(count):
@@ -321,16 +320,16 @@ cdef Py_ssize_t fill_rows(
             if not set_null(root, row):
                 return ALL_GOOD
             continue
-        start = (<const int64_t*>offsets)[at] if large else (<const int32_t*>offsets)[at]
-        end = (<const int64_t*>offsets)[at + 1] if large else (<const int32_t*>offsets)[at + 1]
+        start, end = offset_at(offsets, large, at), offset_at(offsets, large, at + 1)
         if not 0 <= start <= end <= content.len:
             return BAD_OFFSETS
+        root.rows.call.done += end - start
         cursor.at = <const uint8_t*>content.buf + start
         cursor.end = <const uint8_t*>content.buf + end
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
             set_valid(root, row)
             continue
-        if root.rows.trouble[0]:
+        if root.rows.call.trouble:
             return ALL_GOOD
         if strict:
             return row
@@ -338,3 +337,7 @@ cdef Py_ssize_t fill_rows(
         if not set_null(root, row):
             return ALL_GOOD
     return ALL_GOOD
+
+
+cdef inline int64_t offset_at(const void* offsets, bint large, Py_ssize_t at) noexcept nogil:
+    return (<const int64_t*>offsets)[at] if large else (<const int32_t*>offsets)[at]

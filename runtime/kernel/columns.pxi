@@ -24,6 +24,13 @@ cdef enum:
     # Rows that there is room for at least, once there is a row.
     LEAST_ROOM = 64
 
+# What all columns of a call share.
+cdef struct Call:
+    Trouble trouble
+    # Bytes of the messages up to the current one, and of all.
+    int64_t done
+    int64_t total
+
 # What has a value in each of some columns: messages, or the elements of an array. Structs in it count as part of it.
 cdef struct Rows:
     Py_ssize_t count
@@ -31,7 +38,7 @@ cdef struct Rows:
     # Those that are wanted.
     Column** columns
     Py_ssize_t column_count
-    Trouble* trouble
+    Call* call
 
 # One column. Its values have a fixed width (of bools, a bit), or are what lies between two offsets.
 cdef struct Column:
@@ -118,7 +125,7 @@ cdef class Tree:
     cdef bint given
     cdef Column root
     cdef Rows rows
-    cdef Trouble trouble
+    cdef Call call
 
     def __cinit__(self, cls, wanted):
         """`wanted` are the columns in the order of the spec: each its name, and the columns in it or None."""
@@ -128,7 +135,7 @@ cdef class Tree:
         if self.codec.layout == NULL:
             raise NotServed
         self.kept = []
-        self.rows.trouble = &self.trouble
+        self.rows.call = &self.call
         self.root.kind = STRUCT
         self.root.wanted = self.root.nullable = True
         self.root.rows = &self.rows
@@ -196,7 +203,7 @@ cdef class Tree:
         column.kind = column.field.kind
         column.nullable = column.field.nullable
         if column.kind == ARRAY:
-            column.elements.trouble = column.rows.trouble
+            column.elements.call = column.rows.call
             below = []
             if operation.plan is not None:
                 column.fields = self.made_fields(column.field.layout, operation.plan, wanted, &column.elements, below)
@@ -239,7 +246,7 @@ cdef class Tree:
         """Set up the column of the unknown tagged fields: slices of a column of tags and one of contents."""
         cdef Py_ssize_t i
         column.kind = ARRAY
-        column.elements.trouble = column.rows.trouble
+        column.elements.call = column.rows.call
         column.part_count = 2
         column.parts = <Column*>self.memory(2, sizeof(Column))
         column.parts[0].kind, column.parts[1].kind = INT32, BYTES
@@ -312,17 +319,25 @@ cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
     """See that there is room for so many more rows in each column that is wanted."""
     cdef Py_ssize_t room, i
     if more > MAX_OFFSET - rows.count:
-        rows.trouble[0] = TOO_MUCH
+        rows.call.trouble = TOO_MUCH
         return False
     if rows.count + more <= rows.room:
         return True
-    room = max(rows.count + more, 2 * rows.room, <Py_ssize_t>LEAST_ROOM)
+    room = max(expected(rows.call, rows.count + more), 2 * rows.room, <Py_ssize_t>LEAST_ROOM)
     for i in range(rows.column_count):
         if not widen(rows.columns[i], rows.room, room):
-            rows.trouble[0] = NO_MEMORY
+            rows.call.trouble = NO_MEMORY
             return False
     rows.room = room
     return True
+
+
+cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
+    """How many there will be of what there is so much of already, if the messages go on like that.
+
+    So it is never more than what the bytes of all messages could hold.
+    """
+    return <Py_ssize_t>max(<double>count, <double>count * call.total / call.done) if call.done else count
 
 
 cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
@@ -373,12 +388,14 @@ cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, P
 
 
 cdef bint make_content_room(Column* column, Py_ssize_t more) noexcept nogil:
-    cdef Py_ssize_t room = 2 * column.content_size + more + LEAST_ROOM
+    cdef Py_ssize_t room
     if more > MAX_OFFSET - column.content_size:
-        column.rows.trouble[0] = TOO_MUCH
+        column.rows.call.trouble = TOO_MUCH
         return False
+    room = max(expected(column.rows.call, column.content_size + more), 2 * column.content_room, <Py_ssize_t>LEAST_ROOM)
+    room = min(room, <Py_ssize_t>MAX_OFFSET)  # so that nothing gets behind it unseen
     if not resize(<void**>&column.content, room):
-        column.rows.trouble[0] = NO_MEMORY
+        column.rows.call.trouble = NO_MEMORY
         return False
     column.content_room = room
     return True
@@ -402,7 +419,7 @@ cdef bint set_null(Column* column, Py_ssize_t row) noexcept nogil:
     if column.validity == NULL:
         column.validity = <uint8_t*>malloc(bits_size(column.rows.room))
         if column.validity == NULL:
-            column.rows.trouble[0] = NO_MEMORY
+            column.rows.call.trouble = NO_MEMORY
             return False
         memset(column.validity, 255, bits_size(column.rows.room))
     set_bit(column.validity, row, False)

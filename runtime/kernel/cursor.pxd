@@ -13,29 +13,26 @@ cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
     return cursor.end - cursor.at
 
 
-cdef inline const uint8_t* take(Cursor* cursor, Py_ssize_t count) noexcept nogil:
-    """So many bytes, which the cursor then stands behind; NULL if they are not there. The count is not negative."""
-    cdef const uint8_t* taken = cursor.at
-    if count > cursor.end - taken:
-        return NULL
-    cursor.at = taken + count
-    return taken
+cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) noexcept nogil:
+    """So many bytes, not fewer than none, which the cursor then stands behind. Whether they are there."""
+    if count > cursor.end - cursor.at:
+        return False
+    taken[0] = cursor.at
+    cursor.at += count
+    return True
 
 
 cdef inline bint take_varint(Cursor* cursor, int bits, uint64_t* value) noexcept nogil:
     """An unsigned varint: in its shortest form, and of so many bits at most. Whether it is there."""
-    cdef const uint8_t* byte = take(cursor, 1)
+    cdef const uint8_t* byte
     cdef int shift = 0
     cdef uint64_t group
-    if byte == NULL:
+    if not take(cursor, 1, &byte):
         return False
     value[0] = byte[0] & 0x7F
     while byte[0] > 0x7F:
         shift += 7
-        if shift >= bits:
-            return False
-        byte = take(cursor, 1)
-        if byte == NULL or byte[0] == 0:
+        if shift >= bits or not take(cursor, 1, &byte) or byte[0] == 0:
             return False
         group = byte[0] & 0x7F
         if shift + 7 > bits and group >> (bits - shift):

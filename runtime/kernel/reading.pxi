@@ -24,16 +24,13 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
     cdef uint64_t bits
     cdef double number
     if kind == INT32:
-        p = take(cursor, 4)
-        return NULL if p == NULL else new_int(<int32_t>big_endian_32(p))
+        return new_int(<int32_t>big_endian_32(p)) if take(cursor, 4, &p) else NULL
     elif kind == STRING:
         return read_string(field, nullable, cursor)
     elif kind == INT16:
-        p = take(cursor, 2)
-        return NULL if p == NULL else new_int(<int16_t>big_endian_16(p))
+        return new_int(<int16_t>big_endian_16(p)) if take(cursor, 2, &p) else NULL
     elif kind == INT64:
-        p = take(cursor, 8)
-        return NULL if p == NULL else new_int(<int64_t>big_endian_64(p))
+        return new_int(<int64_t>big_endian_64(p)) if take(cursor, 8, &p) else NULL
     elif kind == STRUCT:
         return read_struct(field.layout, cursor)
     elif kind == ARRAY:
@@ -41,27 +38,21 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
     elif kind == NULLABLE_STRUCT:
         return read_nullable_struct(field, cursor)
     elif kind == INT8:
-        p = take(cursor, 1)
-        return NULL if p == NULL else new_int(<int8_t>p[0])
+        return new_int(<int8_t>p[0]) if take(cursor, 1, &p) else NULL
     elif kind == BOOL:
-        p = take(cursor, 1)
-        if p == NULL or p[0] > 1:
+        if not take(cursor, 1, &p) or p[0] > 1:
             return NULL
         return new_reference(True_ if p[0] else False_)
     elif kind == BYTES:
         return read_bytes(field, nullable, cursor)
     elif kind == UUID:
-        p = take(cursor, 16)
-        return NULL if p == NULL else new_uuid(p)
+        return new_uuid(p) if take(cursor, 16, &p) else NULL
     elif kind == UINT16:
-        p = take(cursor, 2)
-        return NULL if p == NULL else new_int(big_endian_16(p))
+        return new_int(big_endian_16(p)) if take(cursor, 2, &p) else NULL
     elif kind == UINT32:
-        p = take(cursor, 4)
-        return NULL if p == NULL else new_int(big_endian_32(p))
+        return new_int(big_endian_32(p)) if take(cursor, 4, &p) else NULL
     elif kind == FLOAT64:
-        p = take(cursor, 8)
-        if p == NULL:
+        if not take(cursor, 8, &p):
             return NULL
         bits = big_endian_64(p)
         memcpy(&number, &bits, 8)
@@ -80,8 +71,8 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
 
 cdef PyObject* read_nullable_struct(const Operation* field, Cursor* cursor) noexcept:
     """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
-    cdef const uint8_t* marker = take(cursor, 1)
-    if marker == NULL:
+    cdef const uint8_t* marker
+    if not take(cursor, 1, &marker):
         return NULL
     if marker[0] == 1:
         return read_struct(field.layout, cursor)
@@ -125,8 +116,7 @@ cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
-    p = take(cursor, size)
-    return NULL if p == NULL else PyUnicode_DecodeUTF8(<const char*>p, size, NULL)
+    return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
 
 
 cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor) noexcept:
@@ -136,8 +126,7 @@ cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor)
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
-    p = take(cursor, size)
-    return NULL if p == NULL else PyBytes_FromStringAndSize(<const char*>p, size)
+    return PyBytes_FromStringAndSize(<const char*>p, size) if take(cursor, size, &p) else NULL
 
 
 cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept nogil:
@@ -149,25 +138,24 @@ cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, 
             return False
         length[0] = <int64_t>size - 1
         return True
-    p = take(cursor, width)
-    if p == NULL:
+    if not take(cursor, width, &p):
         return False
     length[0] = <int16_t>big_endian_16(p) if width == 2 else <int32_t>big_endian_32(p)
     return length[0] >= -1
 
 
-cdef bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
+cdef inline bint read_tag_section(const Layout* layout, PyObject* item, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
-    cdef PyObject* unknown = None_
+    cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
-    if count:
-        unknown = PyDict_New()
-        if unknown == NULL:
-            return False
-    else:
-        keep(unknown)
+    if count == 0:
+        slot_of(item, layout.unknown_slot)[0] = new_reference(None_)
+        return set_defaults(layout, item)
+    unknown = PyDict_New()
+    if unknown == NULL:
+        return False
     slot_of(item, layout.unknown_slot)[0] = unknown
     return read_tagged_fields(layout, item, unknown, count, cursor) and set_defaults(layout, item)
 
@@ -203,11 +191,11 @@ cdef bint read_tagged_fields(
 
 
 cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cursor* cursor) noexcept:
-    cdef const uint8_t* p = take(cursor, size)
+    cdef const uint8_t* p
     cdef PyObject* key
     cdef PyObject* value
     cdef bint done
-    if p == NULL:
+    if not take(cursor, size, &p):
         return False
     key = new_int(tag)
     value = PyBytes_FromStringAndSize(<const char*>p, size)
@@ -217,7 +205,7 @@ cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cur
     return done
 
 
-cdef bint set_defaults(const Layout* layout, PyObject* item) noexcept:
+cdef inline bint set_defaults(const Layout* layout, PyObject* item) noexcept:
     """Give the tagged fields that were left out what they are then."""
     cdef const Operation* field
     cdef PyObject** slot

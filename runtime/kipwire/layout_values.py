@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from kipwire.layouts import Bits, Checksum, Constant, SizeOf, Value
+from kipwire.plan import WIDTHS
 from kipwire.values import integer_range
-from kipwire.walk import WIDTH
 from kipwire.walk_layout import CHECKSUM_WIDTH, short_text
 from kipwire.wire import write_packed, write_size, write_upacked
 
@@ -64,7 +64,7 @@ class _StructCheck:
                     self.checker.field(field, self.checker.attribute(self.item, field))
                     self.checker.path.pop()
         if isinstance(part, Bits | Constant):
-            return WIDTH[part.type]
+            return WIDTHS[part.type]
         return CHECKSUM_WIDTH if isinstance(part, Checksum) else 0  # a size is only known when all else is
 
     def size_of(self, part: SizeOf, behind: int) -> int:
@@ -126,7 +126,7 @@ class _StructCheck:
             self.checker.fail(f"{what}; {form} before it tells of {most} at most")
         if form == "uvarint":
             return len(write_size(number))
-        return WIDTH[form] if form in WIDTH else len(write_packed(number, 32))
+        return WIDTHS[form] if form in WIDTHS else len(write_packed(number, 32))
 
     # What a value has to do with others.
 
@@ -163,7 +163,7 @@ class _StructCheck:
 def _integer_size(type: str, encoding: str | None, number: int) -> int:
     """The bytes of an integer, or of another type with a width of its own."""
     if encoding is None:
-        return WIDTH[type]
+        return WIDTHS[type]
     form, bits = encoding[:-2], int(encoding[-2:])
     if form == "fixed":
         return bits // 8

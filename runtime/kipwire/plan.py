@@ -1,17 +1,28 @@
 """The plan of a class: what stands on the wire field by field, as plain data.
 
 Whoever reads or writes messages without their generated code works from it, such as the compiled kernel. It is made of
-the field metadata alone and says everything that the bytes depend on.
+the field metadata alone and tells everything that the bytes depend on.
 """
 
 from __future__ import annotations
-
-from kipwire.walk import minimum_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.fields import Default, Field
     from kipwire.structs import Struct
+
+WIDTHS = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+}
+"""Bytes of the types that always take the same number."""
 
 
 class Operation:
@@ -56,7 +67,7 @@ class Plan:
         """The tags that any version has fields for: none of them can be that of an unknown field."""
         self.minimum_size = minimum_size(cls)
         """The fewest bytes that the struct takes."""
-        self.depth = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
+        self.depth: int = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
         """How many structs stand within each other, this one counted."""
 
 
@@ -93,3 +104,20 @@ def _kind(field: Field) -> str:
     if field.encoding is not None:
         return field.encoding.replace("fixed", "int")
     return "bytes" if field.element == "records" else field.element
+
+
+def minimum_size(cls: type[Struct]) -> int:
+    """The fewest bytes that the struct takes."""
+    if cls.FLEXIBLE:
+        return 1
+    return sum(_minimum(field) for field in cls.FIELDS)
+
+
+def _minimum(field: Field) -> int:
+    if field.array:
+        return 4
+    if field.struct is not None:
+        return 1 if field.nullable else minimum_size(field.struct)
+    if field.encoding is not None:
+        return 1
+    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or WIDTHS[field.element]

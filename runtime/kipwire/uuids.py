@@ -1,4 +1,4 @@
-"""The uuid that stands for none."""
+"""Uuids in generated code. A module of its own, since few messages need what it imports."""
 
 from __future__ import annotations
 
@@ -6,3 +6,16 @@ import uuid
 
 ZERO_UUID = uuid.UUID(int=0)
 """Kafka's uuids are never null; all bits zero mean that there is none."""
+
+_UNKNOWN = uuid.SafeUUID.unknown
+_new = object.__new__
+_set_int = uuid.UUID.__dict__["int"].__set__
+_set_is_safe = uuid.UUID.__dict__["is_safe"].__set__
+
+
+def uuid_from(data: bytes) -> uuid.UUID:
+    """The uuid of 16 bytes, in a third of the time of `uuid.UUID`, which first asks what it was given."""
+    value = _new(uuid.UUID)
+    _set_int(value, int.from_bytes(data))
+    _set_is_safe(value, _UNKNOWN)
+    return value

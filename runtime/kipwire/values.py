@@ -9,8 +9,9 @@ from typing import Any, NoReturn
 
 from kipwire import wire
 from kipwire.errors import EncodeError
+from kipwire.plan import minimum_size
 from kipwire.structs import Struct
-from kipwire.walk import FIXED, minimum_size, path_text
+from kipwire.walk import FIXED, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

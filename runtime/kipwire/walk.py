@@ -12,6 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from kipwire import wire
 from kipwire.errors import DecodeError
+from kipwire.plan import WIDTHS, minimum_size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ FIXED = {
     "float64": struct.Struct(">d"),
 }
 """The types of a fixed width that one unpacking gives."""
-
-WIDTH = {"bool": 1, "uuid": 16, **{name: packer.size for name, packer in FIXED.items()}}
-"""Bytes of every type of a fixed width."""
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
@@ -214,7 +212,7 @@ class Walker:
 
     def primitives(self, field: Field, count: int, pos: int) -> int:
         """The elements of an array that is none of structs."""
-        if field.element in WIDTH and field.encoding is None:
+        if field.element in WIDTHS and field.encoding is None:
             return self.run(field, count, pos)
         for index in range(count):
             self.path.append(index)
@@ -224,7 +222,7 @@ class Walker:
 
     def run(self, field: Field, count: int, pos: int) -> int:
         """Elements of a fixed width; one by one only where somebody wants to know."""
-        end = self.need(pos, count * WIDTH[field.element])
+        end = self.need(pos, count * WIDTHS[field.element])
         if self.report is None and field.element != "bool":
             return end
         for index in range(count):
@@ -333,20 +331,3 @@ def path_text(path: list[str | int]) -> str:
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
     return text
-
-
-def minimum_size(cls: type[Struct]) -> int:
-    """The fewest bytes that the struct takes."""
-    if cls.FLEXIBLE:
-        return 1
-    return sum(_minimum(field) for field in cls.FIELDS)
-
-
-def _minimum(field: Field) -> int:
-    if field.array:
-        return 4
-    if field.struct is not None:
-        return 1 if field.nullable else minimum_size(field.struct)
-    if field.encoding is not None:
-        return 1
-    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or WIDTH[field.element]

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from kipwire import checksums
 from kipwire.layouts import Bits, Checksum, Constant, SizeOf, Value
-from kipwire.walk import FIXED, WIDTH
+from kipwire.plan import WIDTHS
+from kipwire.walk import FIXED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class _StructWalk:
     def bits(self, part: Bits, pos: int) -> tuple[int, int]:
         walker = self.walker
         signed, end = walker.scalar(part.type, None, pos)
-        number = unnamed = signed & (1 << 8 * WIDTH[part.type]) - 1
+        number = unnamed = signed & (1 << 8 * WIDTHS[part.type]) - 1
         walker.tell("bits", pos, end, number, form=f"bits {part.type}")
         for bit in part.bits:
             unnamed &= ~(((1 << bit.width) - 1) << bit.lowest)
@@ -302,7 +303,7 @@ class _StructWalk:
         if isinstance(part, Checksum):
             return CHECKSUM_WIDTH
         if isinstance(part, Bits | Constant):
-            return WIDTH[part.type]
+            return WIDTHS[part.type]
         if isinstance(part, SizeOf):
             return _width(part.type, part.encoding)
         field = self.fields[part.name]
@@ -311,7 +312,7 @@ class _StructWalk:
 
 def _width(type: str, encoding: str | None) -> int | None:
     if encoding is None:
-        return WIDTH.get(type)
+        return WIDTHS.get(type)
     return int(encoding[5:]) // 8 if encoding.startswith("fixed") else None
 
 

@@ -7,7 +7,7 @@ comparison of `Message.decode` notices.
 
 from __future__ import annotations
 
-from itertools import repeat
+from itertools import repeat as repeat
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 

@@ -62,16 +62,14 @@ class AbortTransactionRecord(kipwire.Message):
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
         message.reason = None
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-
         if self.reason is None and not self._unknown_tagged_fields:
             add(b"\0")
         else:
@@ -81,12 +79,14 @@ class AbortTransactionRecord(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.reason = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.reason = ""
             else:
                 self.reason = None
         return pos

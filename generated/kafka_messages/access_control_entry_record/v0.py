@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     encode_text,
@@ -30,7 +30,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 pack_16sb = struct.Struct(">16sb").pack
 pack_b = struct.Struct(">b").pack
-pack_bb = struct.Struct(">bb").pack
+pack_bbx = struct.Struct(">bbx").pack
 
 
 class AccessControlEntryRecord(kipwire.Message):
@@ -157,35 +157,41 @@ class AccessControlEntryRecord(kipwire.Message):
         message = new(cls)
         id, message.resource_type, size = unpack_16sbB(data, pos)
         pos += 18
-        message.id = uuid.UUID(bytes=id)
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        message.id = uuid_from(id)
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.resource_name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.resource_name = ""
         else:
             raise kipwire.Malformed
 
         message.pattern_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.principal = data[pos:end].decode()
             pos = end
+        elif size:
+            message.principal = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.host = data[pos:end].decode()
             pos = end
+        elif size:
+            message.host = ""
         else:
             raise kipwire.Malformed
 
@@ -215,11 +221,11 @@ class AccessControlEntryRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
 
-        add(pack_bb(self.operation, self.permission_type))
-
+        packed = pack_bbx(self.operation, self.permission_type)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnTopic)
+        for item in map(new, repeat(AddPartitionsToTxnTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

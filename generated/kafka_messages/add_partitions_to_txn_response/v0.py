@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "partition_error_code")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -60,9 +61,19 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+        item: AddPartitionsToTxnPartitionResult
+        end = pos + 6 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]
+            rows = AddPartitionsToTxnPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.partition_error_code,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnPartitionResult)
+        for item in map(new, repeat(AddPartitionsToTxnPartitionResult, count)):
             item.partition_index, item.partition_error_code = unpack_ih(data, pos)
             pos += 6
             items.append(item)
@@ -111,8 +122,7 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnTopicResult)
+        for item in map(new, repeat(AddPartitionsToTxnTopicResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,6 +34,7 @@ __all__ = [
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 
 
 class AddPartitionsToTxnPartitionResult(kipwire.Struct):
@@ -46,6 +48,7 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "partition_error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -71,9 +74,19 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
+        item: AddPartitionsToTxnPartitionResult
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]
+            rows = AddPartitionsToTxnPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.partition_error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnPartitionResult)
+        for item in map(new, repeat(AddPartitionsToTxnPartitionResult, count)):
             item.partition_index, item.partition_error_code, size = unpack_ihB(data, pos)
             pos += 7
             if size:
@@ -88,11 +101,11 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, AddPartitionsToTxnPartitionResult):
                 raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.partition_error_code))
-
+            packed = pack_ihx(item.partition_index, item.partition_error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -142,36 +155,36 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnTopicResult)
+        for item in map(new, repeat(AddPartitionsToTxnTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.results_by_partition, pos = AddPartitionsToTxnPartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.results_by_partition = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -245,36 +258,36 @@ class AddPartitionsToTxnResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnResult], int]:
         items = []
-        for _ in range(count):
-            item = new(AddPartitionsToTxnResult)
+        for item in map(new, repeat(AddPartitionsToTxnResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.transactional_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.transactional_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topic_results, pos = AddPartitionsToTxnTopicResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topic_results = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -376,21 +389,20 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results_by_transaction, pos = AddPartitionsToTxnResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results_by_transaction = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

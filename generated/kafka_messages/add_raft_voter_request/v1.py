@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,8 +35,8 @@ __all__ = ["Listener", "AddRaftVoterRequest"]
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_HB = struct.Struct(">HB").unpack_from
 unpack_ii16sB = struct.Struct(">ii16sB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_H = struct.Struct(">H").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_ii16s = struct.Struct(">ii16s").pack
 
 
@@ -50,6 +52,7 @@ class Listener(kipwire.Struct):
     __slots__ = ("name", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -75,37 +78,60 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
-        for _ in range(count):
-            item = new(Listener)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Listener
+        while count:
+            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Listener, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Listener, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -123,11 +149,11 @@ class Listener(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -238,21 +264,23 @@ class AddRaftVoterRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.timeout_ms, message.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
         pos += 25
-        message.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.voter_directory_id = uuid_from(voter_directory_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.listeners, pos = Listener._read_many(data, pos, size - 1)
         elif size == 1:
             message.listeners = []
@@ -287,11 +315,11 @@ class AddRaftVoterRequest(kipwire.Message):
         if listeners:
             Listener._write_many(listeners, add)
 
-        add(pack_B(BOOL_BYTE[self.ack_when_committed]))
-
+        packed = pack_Bx(BOOL_BYTE[self.ack_when_committed])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

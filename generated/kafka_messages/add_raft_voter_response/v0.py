@@ -88,21 +88,22 @@ class AddRaftVoterResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["AllocateProducerIdsResponse"]
 
 unpack_ihqiB = struct.Struct(">ihqiB").unpack_from
-pack_ihqi = struct.Struct(">ihqi").pack
+pack_ihqix = struct.Struct(">ihqix").pack
 
 
 class AllocateProducerIdsResponse(kipwire.Message):
@@ -93,11 +93,11 @@ class AllocateProducerIdsResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_ihqi(self.throttle_time_ms, self.error_code, self.producer_id_start, self.producer_id_len))
-
+        packed = pack_ihqix(self.throttle_time_ms, self.error_code, self.producer_id_start, self.producer_id_len)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class EntityData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntityData)
+        for item in map(new, repeat(EntityData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -149,8 +148,7 @@ class OpData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
         items = []
-        for _ in range(count):
-            item = new(OpData)
+        for item in map(new, repeat(OpData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -217,8 +215,7 @@ class EntryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntryData)
+        for item in map(new, repeat(EntryData, count)):
             (size,) = unpack_i(data, pos)
             pos += 4
             if size > 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,8 +32,8 @@ __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_dBB = struct.Struct(">dBB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_dB = struct.Struct(">dB").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_dBx = struct.Struct(">dBx").pack
 
 
 class EntityData(kipwire.Struct):
@@ -46,6 +48,7 @@ class EntityData(kipwire.Struct):
     __slots__ = ("entity_type", "entity_name")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "entity_type",
@@ -74,37 +77,58 @@ class EntityData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntityData)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: EntityData
+        while count:
+            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(EntityData, taken))]
+                for (
+                    item,
+                    item.entity_type,
+                    item.entity_name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(EntityData, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.entity_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.entity_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.entity_name = data[pos:end].decode()
-                pos = end
-            else:
-                item.entity_name = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.entity_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.entity_name = ""
+                else:
+                    item.entity_name = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -146,6 +170,7 @@ class OpData(kipwire.Struct):
     __slots__ = ("key", "value", "remove")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "d", "bool")
     FIELDS = (
         kipwire.Field(
             "key",
@@ -180,27 +205,48 @@ class OpData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
         items = []
-        for _ in range(count):
-            item = new(OpData)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: OpData
+        while count:
+            rows = OpData._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(OpData, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                    item.remove,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(OpData, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.value, remove, size = unpack_dBB(data, pos)
-            pos += 10
-            item.remove = FALSE_TRUE[remove]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.value, remove, size = unpack_dBB(data, pos)
+                pos += 10
+                item.remove = FALSE_TRUE[remove]
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -213,11 +259,11 @@ class OpData(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(key)
 
-            add(pack_dB(item.value, BOOL_BYTE[item.remove]))
-
+            packed = pack_dBx(item.value, BOOL_BYTE[item.remove])
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -264,13 +310,12 @@ class EntryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntryData)
+        for item in map(new, repeat(EntryData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.entity, pos = EntityData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.entity = []
@@ -279,21 +324,20 @@ class EntryData(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.ops, pos = OpData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.ops = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -373,9 +417,9 @@ class AlterClientQuotasRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.entries, pos = EntryData._read_many(data, pos, size - 1)
         elif size == 1:
             message.entries = []
@@ -400,11 +444,11 @@ class AlterClientQuotasRequest(kipwire.Message):
         if entries:
             EntryData._write_many(entries, add)
 
-        add(pack_B(BOOL_BYTE[self.validate_only]))
-
+        packed = pack_Bx(BOOL_BYTE[self.validate_only])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class EntityData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntityData)
+        for item in map(new, repeat(EntityData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -150,8 +149,7 @@ class EntryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntryData)
+        for item in map(new, repeat(EntryData, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +32,7 @@ __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 pack_b = struct.Struct(">b").pack
 
 
@@ -45,6 +47,7 @@ class AlterableConfig(kipwire.Struct):
     __slots__ = ("name", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -74,37 +77,58 @@ class AlterableConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterableConfig)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: AlterableConfig
+        while count:
+            rows = AlterableConfig._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AlterableConfig, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AlterableConfig, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                item.value = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    item.value = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -195,36 +219,36 @@ class AlterConfigsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterConfigsResource)
+        for item in map(new, repeat(AlterConfigsResource, count)):
             item.resource_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.resource_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.resource_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.configs, pos = AlterableConfig._read_many(data, pos, size - 1)
             elif size == 1:
                 item.configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -305,9 +329,9 @@ class AlterConfigsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.resources, pos = AlterConfigsResource._read_many(data, pos, size - 1)
         elif size == 1:
             message.resources = []
@@ -332,11 +356,11 @@ class AlterConfigsRequest(kipwire.Message):
         if resources:
             AlterConfigsResource._write_many(resources, add)
 
-        add(pack_B(BOOL_BYTE[self.validate_only]))
-
+        packed = pack_Bx(BOOL_BYTE[self.validate_only])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterConfigsResourceResponse)
+        for item in map(new, repeat(AlterConfigsResourceResponse, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ unpack_biB = struct.Struct(">biB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_bi = struct.Struct(">bi").pack
+pack_bix = struct.Struct(">bix").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class BrokerState(kipwire.Struct):
@@ -40,6 +41,7 @@ class BrokerState(kipwire.Struct):
     __slots__ = ("broker_id", "broker_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "broker_id",
@@ -68,9 +70,19 @@ class BrokerState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerState], int]:
+        item: BrokerState
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(BrokerState, count))]
+            rows = BrokerState._ROWS(data[pos:end])
+            for item, (
+                item.broker_id,
+                item.broker_epoch,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(BrokerState)
+        for item in map(new, repeat(BrokerState, count)):
             item.broker_id, item.broker_epoch, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -85,11 +97,11 @@ class BrokerState(kipwire.Struct):
         for item in items:
             if not isinstance(item, BrokerState):
                 raise kipwire.Malformed
-            add(pack_iq(item.broker_id, item.broker_epoch))
-
+            packed = pack_iqx(item.broker_id, item.broker_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -180,13 +192,12 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.new_isr_with_epochs, pos = BrokerState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.new_isr_with_epochs = []
@@ -216,11 +227,11 @@ class PartitionData(kipwire.Struct):
             if new_isr_with_epochs:
                 BrokerState._write_many(new_isr_with_epochs, add)
 
-            add(pack_bi(item.leader_recovery_state, item.partition_epoch))
-
+            packed = pack_bix(item.leader_recovery_state, item.partition_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -265,26 +276,24 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -374,21 +383,20 @@ class AlterPartitionRequest(kipwire.Message):
         message = new(cls)
         message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,15 +7,16 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
-    PACK_INT32,
     UNPACK_INT32,
     as_list,
     new,
     read_size,
     read_tag_section,
+    repeat,
     write_size,
     write_tag_section,
 )
@@ -32,9 +33,7 @@ unpack_biB = struct.Struct(">biB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_ihiiB = struct.Struct(">ihiiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_bi = struct.Struct(">bi").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ihii = struct.Struct(">ihii").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -63,6 +62,8 @@ class PartitionData(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "h", "i", "i", "*i", "b", "i")
+    _PACK = RowPackers("i", "h", "i", "i", "*i", "b", "i")
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
@@ -133,27 +134,50 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
-            item.partition_index, item.error_code, item.leader_id, item.leader_epoch, size = unpack_ihiiB(data, pos)
-            pos += 15
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.isr = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.isr = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: PartitionData
+        while count:
+            rows = PartitionData._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(PartitionData, taken))]
+                for (
+                    item,
+                    item.partition_index,
+                    item.error_code,
+                    item.leader_id,
+                    item.leader_epoch,
+                    item.isr,
+                    item.leader_recovery_state,
+                    item.partition_epoch,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(PartitionData, taken)):
+                item.partition_index, item.error_code, item.leader_id, item.leader_epoch, size = unpack_ihiiB(data, pos)
+                pos += 15
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.isr = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.isr = []
+                else:
+                    raise kipwire.Malformed
 
-            item.leader_recovery_state, item.partition_epoch, size = unpack_biB(data, pos)
-            pos += 6
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.leader_recovery_state, item.partition_epoch, size = unpack_biB(data, pos)
+                pos += 6
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -164,17 +188,21 @@ class PartitionData(kipwire.Struct):
             isr = item.isr
             if type(isr) is not list:
                 isr = as_list(isr)
-            size = len(isr) + 1
-            add(pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if isr:
-                add(PACK_INT32[len(isr)](*isr))
-
-            add(pack_bi(item.leader_recovery_state, item.partition_epoch))
-
+            size1 = len(isr) + 1
+            packed = PartitionData._PACK[size1,](
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+                size1,
+                *isr,
+                item.leader_recovery_state,
+                item.partition_epoch,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -219,26 +247,24 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -326,21 +352,20 @@ class AlterPartitionResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDirTopic)
+        for item in map(new, repeat(AlterReplicaLogDirTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -141,8 +140,7 @@ class AlterReplicaLogDir(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDir)
+        for item in map(new, repeat(AlterReplicaLogDir, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -55,9 +56,19 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+        item: AlterReplicaLogDirPartitionResult
+        end = pos + 6 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(AlterReplicaLogDirPartitionResult, count))]
+            rows = AlterReplicaLogDirPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDirPartitionResult)
+        for item in map(new, repeat(AlterReplicaLogDirPartitionResult, count)):
             item.partition_index, item.error_code = unpack_ih(data, pos)
             pos += 6
             items.append(item)
@@ -110,8 +121,7 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDirTopicResult)
+        for item in map(new, repeat(AlterReplicaLogDirTopicResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

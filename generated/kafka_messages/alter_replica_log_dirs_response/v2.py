@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +30,7 @@ __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult",
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 
 
 class AlterReplicaLogDirPartitionResult(kipwire.Struct):
@@ -43,6 +44,7 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -63,9 +65,19 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
+        item: AlterReplicaLogDirPartitionResult
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(AlterReplicaLogDirPartitionResult, count))]
+            rows = AlterReplicaLogDirPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDirPartitionResult)
+        for item in map(new, repeat(AlterReplicaLogDirPartitionResult, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
             if size:
@@ -80,11 +92,11 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterReplicaLogDirPartitionResult):
                 raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
-
+            packed = pack_ihx(item.partition_index, item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -132,36 +144,36 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterReplicaLogDirTopicResult)
+        for item in map(new, repeat(AlterReplicaLogDirTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = AlterReplicaLogDirPartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -245,21 +257,20 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = AlterReplicaLogDirTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

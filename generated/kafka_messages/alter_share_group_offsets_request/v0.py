@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
@@ -45,6 +46,7 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
     __slots__ = ("partition_index", "start_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -65,9 +67,19 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestPartition], int]:
+        item: AlterShareGroupOffsetsRequestPartition
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(AlterShareGroupOffsetsRequestPartition, count))]
+            rows = AlterShareGroupOffsetsRequestPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.start_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AlterShareGroupOffsetsRequestPartition)
+        for item in map(new, repeat(AlterShareGroupOffsetsRequestPartition, count)):
             item.partition_index, item.start_offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -84,11 +96,11 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, AlterShareGroupOffsetsRequestPartition):
                 raise kipwire.Malformed
-            add(pack_iq(item.partition_index, item.start_offset))
-
+            packed = pack_iqx(item.partition_index, item.start_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -138,36 +150,36 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterShareGroupOffsetsRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterShareGroupOffsetsRequestTopic)
+        for item in map(new, repeat(AlterShareGroupOffsetsRequestTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = AlterShareGroupOffsetsRequestPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -251,32 +263,33 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = AlterShareGroupOffsetsRequestTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

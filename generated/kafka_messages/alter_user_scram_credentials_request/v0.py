@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -15,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,8 +31,8 @@ __all__ = ["ScramCredentialDeletion", "ScramCredentialUpsertion", "AlterUserScra
 
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_biB = struct.Struct(">biB").unpack_from
-pack_b = struct.Struct(">b").pack
 pack_bi = struct.Struct(">bi").pack
+pack_bx = struct.Struct(">bx").pack
 
 
 class ScramCredentialDeletion(kipwire.Struct):
@@ -44,6 +46,7 @@ class ScramCredentialDeletion(kipwire.Struct):
     __slots__ = ("name", "mechanism")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "b")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, about="User whose credential is removed."),
         kipwire.Field(
@@ -63,26 +66,46 @@ class ScramCredentialDeletion(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialDeletion], int]:
         items = []
-        for _ in range(count):
-            item = new(ScramCredentialDeletion)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: ScramCredentialDeletion
+        while count:
+            rows = ScramCredentialDeletion._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(ScramCredentialDeletion, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.mechanism,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(ScramCredentialDeletion, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.mechanism, size = unpack_bB(data, pos)
-            pos += 2
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.mechanism, size = unpack_bB(data, pos)
+                pos += 2
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -95,11 +118,11 @@ class ScramCredentialDeletion(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_b(item.mechanism))
-
+            packed = pack_bx(item.mechanism)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -173,57 +196,61 @@ class ScramCredentialUpsertion(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialUpsertion], int]:
         items = []
-        for _ in range(count):
-            item = new(ScramCredentialUpsertion)
+        for item in map(new, repeat(ScramCredentialUpsertion, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.mechanism, item.iterations, size = unpack_biB(data, pos)
             pos += 6
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.salt = data[pos:end]
                 pos = end
+            elif size:
+                item.salt = b""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.salted_password = data[pos:end]
                 pos = end
+            elif size:
+                item.salted_password = b""
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -242,14 +269,26 @@ class ScramCredentialUpsertion(kipwire.Struct):
                 salt = as_bytes(salt)
             size = len(salt) + 1
             add(pack_bi(item.mechanism, item.iterations))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(salt)
 
             salted_password = item.salted_password
             if type(salted_password) is not bytes:
                 salted_password = as_bytes(salted_password)
             size = len(salted_password) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(salted_password)
 
             if not item._unknown_tagged_fields:
@@ -316,9 +355,9 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.deletions, pos = ScramCredentialDeletion._read_many(data, pos, size - 1)
         elif size == 1:
             message.deletions = []
@@ -327,21 +366,20 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.upsertions, pos = ScramCredentialUpsertion._read_many(data, pos, size - 1)
         elif size == 1:
             message.upsertions = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ApiVersionsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class ApiVersionsRequest(kipwire.Message):
@@ -118,34 +118,40 @@ class ApiVersionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.client_software_name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.client_software_name = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.client_software_version = data[pos:end].decode()
             pos = end
+        elif size:
+            message.client_software_version = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
@@ -177,11 +183,11 @@ class ApiVersionsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)
 
-        add(pack_i(self.node_id))
-
+        packed = pack_ix(self.node_id)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

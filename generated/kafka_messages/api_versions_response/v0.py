@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class ApiVersion(kipwire.Struct):
     __slots__ = ("api_key", "min_version", "max_version")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">hhh").iter_unpack
     FIELDS = (
         kipwire.Field(
             "api_key",
@@ -65,9 +66,20 @@ class ApiVersion(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+        item: ApiVersion
+        end = pos + 6 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(ApiVersion, count))]
+            rows = ApiVersion._ROWS(data[pos:end])
+            for item, (
+                item.api_key,
+                item.min_version,
+                item.max_version,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ApiVersion)
+        for item in map(new, repeat(ApiVersion, count)):
             item.api_key, item.min_version, item.max_version = unpack_hhh(data, pos)
             pos += 6
             items.append(item)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -17,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -36,9 +38,9 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_q = struct.Struct(">q").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
-pack_hhh = struct.Struct(">hhh").pack
-pack_i = struct.Struct(">i").pack
+pack_hhhx = struct.Struct(">hhhx").pack
+pack_hhx = struct.Struct(">hhx").pack
+pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
@@ -54,6 +56,7 @@ class ApiVersion(kipwire.Struct):
     __slots__ = ("api_key", "min_version", "max_version")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">hhhx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "api_key",
@@ -87,9 +90,20 @@ class ApiVersion(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
+        item: ApiVersion
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(ApiVersion, count))]
+            rows = ApiVersion._ROWS(data[pos:end])
+            for item, (
+                item.api_key,
+                item.min_version,
+                item.max_version,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ApiVersion)
+        for item in map(new, repeat(ApiVersion, count)):
             item.api_key, item.min_version, item.max_version, size = unpack_hhhB(data, pos)
             pos += 7
             if size:
@@ -104,11 +118,11 @@ class ApiVersion(kipwire.Struct):
         for item in items:
             if not isinstance(item, ApiVersion):
                 raise kipwire.Malformed
-            add(pack_hhh(item.api_key, item.min_version, item.max_version))
-
+            packed = pack_hhhx(item.api_key, item.min_version, item.max_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -127,6 +141,7 @@ class SupportedFeatureKey(kipwire.Struct):
     __slots__ = ("name", "min_version", "max_version")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -165,26 +180,47 @@ class SupportedFeatureKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
         items = []
-        for _ in range(count):
-            item = new(SupportedFeatureKey)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: SupportedFeatureKey
+        while count:
+            rows = SupportedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(SupportedFeatureKey, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.min_version,
+                    item.max_version,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(SupportedFeatureKey, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.min_version, item.max_version, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.min_version, item.max_version, size = unpack_hhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -197,11 +233,11 @@ class SupportedFeatureKey(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_hh(item.min_version, item.max_version))
-
+            packed = pack_hhx(item.min_version, item.max_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -219,6 +255,7 @@ class FinalizedFeatureKey(kipwire.Struct):
     __slots__ = ("name", "max_version_level", "min_version_level")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -254,26 +291,47 @@ class FinalizedFeatureKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
         items = []
-        for _ in range(count):
-            item = new(FinalizedFeatureKey)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: FinalizedFeatureKey
+        while count:
+            rows = FinalizedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(FinalizedFeatureKey, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.max_version_level,
+                    item.min_version_level,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(FinalizedFeatureKey, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.max_version_level, item.min_version_level, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.max_version_level, item.min_version_level, size = unpack_hhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -286,11 +344,11 @@ class FinalizedFeatureKey(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_hh(item.max_version_level, item.min_version_level))
-
+            packed = pack_hhx(item.max_version_level, item.min_version_level)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -444,9 +502,9 @@ class ApiVersionsResponse(kipwire.Message):
         message.zk_migration_ready = False
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.api_keys, pos = ApiVersion._read_many(data, pos, size - 1)
         elif size == 1:
             message.api_keys = []
@@ -471,8 +529,7 @@ class ApiVersionsResponse(kipwire.Message):
         if api_keys:
             ApiVersion._write_many(api_keys, add)
 
-        add(pack_i(self.throttle_time_ms))
-
+        packed = pack_ix(self.throttle_time_ms)
         if (
             self.supported_features == []
             and self.finalized_features_epoch == -1
@@ -480,17 +537,18 @@ class ApiVersionsResponse(kipwire.Message):
             and self.zk_migration_ready is False
             and not self._unknown_tagged_fields
         ):
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.supported_features, pos = SupportedFeatureKey._read_many(data, pos, size - 1)
             elif size == 1:
                 self.supported_features = []
@@ -502,9 +560,9 @@ class ApiVersionsResponse(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.finalized_features, pos = FinalizedFeatureKey._read_many(data, pos, size - 1)
             elif size == 1:
                 self.finalized_features = []

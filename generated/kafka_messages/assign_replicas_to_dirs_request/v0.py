@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
 pack_iq = struct.Struct(">iq").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -35,6 +35,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index",)
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -47,9 +48,16 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 5 * count
+        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (item.partition_index,) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, size = unpack_iB(data, pos)
             pos += 5
             if size:
@@ -64,11 +72,11 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(pack_i(item.partition_index))
-
+            packed = pack_ix(item.partition_index)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -108,26 +116,24 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -187,26 +193,24 @@ class DirectoryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DirectoryData], int]:
         items = []
-        for _ in range(count):
-            item = new(DirectoryData)
+        for item in map(new, repeat(DirectoryData, count)):
             id, size = unpack_16sB(data, pos)
             pos += 17
-            item.id = uuid.UUID(bytes=id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.id = uuid_from(id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = TopicData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -296,21 +300,20 @@ class AssignReplicasToDirsRequest(kipwire.Message):
         message = new(cls)
         message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.directories, pos = DirectoryData._read_many(data, pos, size - 1)
         elif size == 1:
             message.directories = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

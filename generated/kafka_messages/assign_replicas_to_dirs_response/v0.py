@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -34,6 +35,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -54,9 +56,19 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
             if size:
@@ -71,11 +83,11 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
-
+            packed = pack_ihx(item.partition_index, item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -115,26 +127,24 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -192,26 +202,24 @@ class DirectoryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DirectoryData], int]:
         items = []
-        for _ in range(count):
-            item = new(DirectoryData)
+        for item in map(new, repeat(DirectoryData, count)):
             id, size = unpack_16sB(data, pos)
             pos += 17
-            item.id = uuid.UUID(bytes=id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.id = uuid_from(id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = TopicData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -301,21 +309,20 @@ class AssignReplicasToDirsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.directories, pos = DirectoryData._read_many(data, pos, size - 1)
         elif size == 1:
             message.directories = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "leader_id", "leader_epoch")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -67,9 +68,20 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 12 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.leader_id,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.leader_id, item.leader_epoch = unpack_iii(data, pos)
             pos += 12
             items.append(item)
@@ -120,8 +132,7 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

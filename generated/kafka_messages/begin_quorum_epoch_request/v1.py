@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,9 +33,9 @@ __all__ = ["PartitionData", "TopicData", "LeaderEndpoint", "BeginQuorumEpochRequ
 unpack_HB = struct.Struct(">HB").unpack_from
 unpack_i16siiB = struct.Struct(">i16siiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_i = struct.Struct(">i").pack
-pack_i16sii = struct.Struct(">i16sii").pack
+pack_i16siix = struct.Struct(">i16siix").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -49,6 +51,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">i16siix").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -98,14 +101,27 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 29 * count
+        if count > 3 and data[pos + 28 : end : 29].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                voter_directory_id,
+                item.leader_id,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                item.voter_directory_id = uuid_from(voter_directory_id)
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, voter_directory_id, item.leader_id, item.leader_epoch, size = unpack_i16siiB(
                 data, pos
             )
             pos += 29
-            item.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
+            item.voter_directory_id = uuid_from(voter_directory_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -118,11 +134,13 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(pack_i16sii(item.partition_index, item.voter_directory_id.bytes, item.leader_id, item.leader_epoch))
-
+            packed = pack_i16siix(
+                item.partition_index, item.voter_directory_id.bytes, item.leader_id, item.leader_epoch
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -168,36 +186,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -239,6 +257,7 @@ class LeaderEndpoint(kipwire.Struct):
     __slots__ = ("name", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
         kipwire.Field(
@@ -261,37 +280,60 @@ class LeaderEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderEndpoint)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: LeaderEndpoint
+        while count:
+            rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(LeaderEndpoint, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(LeaderEndpoint, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -309,11 +351,11 @@ class LeaderEndpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -402,20 +444,22 @@ class BeginQuorumEpochRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.voter_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -424,21 +468,20 @@ class BeginQuorumEpochRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.leader_endpoints, pos = LeaderEndpoint._read_many(data, pos, size - 1)
         elif size == 1:
             message.leader_endpoints = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

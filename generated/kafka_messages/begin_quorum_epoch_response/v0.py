@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ihii").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -80,9 +81,21 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 14 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch = unpack_ihii(data, pos)
             pos += 14
             items.append(item)
@@ -133,8 +146,7 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

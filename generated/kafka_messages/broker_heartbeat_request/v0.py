@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BrokerHeartbeatRequest"]
 
 unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
-pack_iqqBB = struct.Struct(">iqqBB").pack
+pack_iqqBBx = struct.Struct(">iqqBBx").pack
 
 
 class BrokerHeartbeatRequest(kipwire.Message):
@@ -126,19 +126,17 @@ class BrokerHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(
-            pack_iqqBB(
-                self.broker_id,
-                self.broker_epoch,
-                self.current_metadata_offset,
-                BOOL_BYTE[self.want_fence],
-                BOOL_BYTE[self.want_shut_down],
-            )
+        packed = pack_iqqBBx(
+            self.broker_id,
+            self.broker_epoch,
+            self.current_metadata_offset,
+            BOOL_BYTE[self.want_fence],
+            BOOL_BYTE[self.want_shut_down],
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,6 +7,7 @@ import struct
 import uuid
 
 import kipwire
+from kipwire.uuids import uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BrokerHeartbeatRequest"]
 
 unpack_iqqBBB = struct.Struct(">iqqBBB").unpack_from
-pack_iqqBB = struct.Struct(">iqqBB").pack
+pack_iqqBBx = struct.Struct(">iqqBBx").pack
 
 
 class BrokerHeartbeatRequest(kipwire.Message):
@@ -163,30 +164,30 @@ class BrokerHeartbeatRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(
-            pack_iqqBB(
-                self.broker_id,
-                self.broker_epoch,
-                self.current_metadata_offset,
-                BOOL_BYTE[self.want_fence],
-                BOOL_BYTE[self.want_shut_down],
-            )
+        packed = pack_iqqBBx(
+            self.broker_id,
+            self.broker_epoch,
+            self.current_metadata_offset,
+            BOOL_BYTE[self.want_fence],
+            BOOL_BYTE[self.want_shut_down],
         )
-
         if self.offline_log_dirs == [] and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
-                self.offline_log_dirs = [uuid.UUID(bytes=data[at : at + 16]) for at in range(pos, end, 16)]
+                if end > len(data):
+                    raise kipwire.Malformed
+                self.offline_log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
                 self.offline_log_dirs = []

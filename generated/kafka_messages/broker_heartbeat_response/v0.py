@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BrokerHeartbeatResponse"]
 
 unpack_ihBBBB = struct.Struct(">ihBBBB").unpack_from
-pack_ihBBB = struct.Struct(">ihBBB").pack
+pack_ihBBBx = struct.Struct(">ihBBBx").pack
 
 
 class BrokerHeartbeatResponse(kipwire.Message):
@@ -123,19 +123,17 @@ class BrokerHeartbeatResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(
-            pack_ihBBB(
-                self.throttle_time_ms,
-                self.error_code,
-                BOOL_BYTE[self.is_caught_up],
-                BOOL_BYTE[self.is_fenced],
-                BOOL_BYTE[self.should_shut_down],
-            )
+        packed = pack_ihBBBx(
+            self.throttle_time_ms,
+            self.error_code,
+            BOOL_BYTE[self.is_caught_up],
+            BOOL_BYTE[self.is_fenced],
+            BOOL_BYTE[self.should_shut_down],
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

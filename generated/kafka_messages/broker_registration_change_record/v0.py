@@ -18,7 +18,7 @@ __all__ = ["BrokerRegistrationChangeRecord"]
 unpack_b = struct.Struct(">b").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class BrokerRegistrationChangeRecord(kipwire.Message):
@@ -87,11 +87,11 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iq(self.broker_id, self.broker_epoch))
-
+        packed = pack_iqx(self.broker_id, self.broker_epoch)
         if self.fenced == 0 and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

@@ -7,6 +7,7 @@ import struct
 import uuid
 
 import kipwire
+from kipwire.uuids import uuid_from
 from kipwire.wire import ONE_BYTE, as_list, is_empty, new, read_size, read_tag_section, write_size, write_tag_section
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ __all__ = ["BrokerRegistrationChangeRecord"]
 unpack_b = struct.Struct(">b").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class BrokerRegistrationChangeRecord(kipwire.Message):
@@ -144,8 +145,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iq(self.broker_id, self.broker_epoch))
-
+        packed = pack_iqx(self.broker_id, self.broker_epoch)
         if (
             self.fenced == 0
             and self.in_controlled_shutdown == 0
@@ -153,8 +153,9 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             and self.cordoned_log_dirs is None
             and not self._unknown_tagged_fields
         ):
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
@@ -167,11 +168,13 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
-                self.log_dirs = [uuid.UUID(bytes=data[at : at + 16]) for at in range(pos, end, 16)]
+                if end > len(data):
+                    raise kipwire.Malformed
+                self.log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
                 self.log_dirs = []
@@ -180,11 +183,13 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         elif tag == 3:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
-                self.cordoned_log_dirs = [uuid.UUID(bytes=data[at : at + 16]) for at in range(pos, end, 16)]
+                if end > len(data):
+                    raise kipwire.Malformed
+                self.cordoned_log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
                 self.cordoned_log_dirs = []

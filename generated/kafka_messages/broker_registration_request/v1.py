@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -36,9 +38,9 @@ unpack_HhB = struct.Struct(">HhB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_B = struct.Struct(">B").pack
-pack_Hh = struct.Struct(">Hh").pack
-pack_hh = struct.Struct(">hh").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_Hhx = struct.Struct(">Hhx").pack
+pack_hhx = struct.Struct(">hhx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -55,6 +57,7 @@ class Listener(kipwire.Struct):
     __slots__ = ("name", "host", "port", "security_protocol")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -93,37 +96,61 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
-        for _ in range(count):
-            item = new(Listener)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Listener
+        while count:
+            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Listener, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                    item.security_protocol,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Listener, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, item.security_protocol, size = unpack_HhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, item.security_protocol, size = unpack_HhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -141,11 +168,11 @@ class Listener(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_Hh(item.port, item.security_protocol))
-
+            packed = pack_Hhx(item.port, item.security_protocol)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -164,6 +191,7 @@ class Feature(kipwire.Struct):
     __slots__ = ("name", "min_supported_version", "max_supported_version")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -199,26 +227,47 @@ class Feature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
         items = []
-        for _ in range(count):
-            item = new(Feature)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Feature
+        while count:
+            rows = Feature._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Feature, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.min_supported_version,
+                    item.max_supported_version,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Feature, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -231,11 +280,11 @@ class Feature(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_hh(item.min_supported_version, item.max_supported_version))
-
+            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -366,21 +415,23 @@ class BrokerRegistrationRequest(kipwire.Message):
         message = new(cls)
         message.broker_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             raise kipwire.Malformed
 
         incarnation_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.incarnation_id = uuid.UUID(bytes=incarnation_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.incarnation_id = uuid_from(incarnation_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.listeners, pos = Listener._read_many(data, pos, size - 1)
         elif size == 1:
             message.listeners = []
@@ -389,9 +440,9 @@ class BrokerRegistrationRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.features, pos = Feature._read_many(data, pos, size - 1)
         elif size == 1:
             message.features = []
@@ -400,12 +451,14 @@ class BrokerRegistrationRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack = ""
         else:
             message.rack = None
 
@@ -451,11 +504,11 @@ class BrokerRegistrationRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack)
 
-        add(pack_B(BOOL_BYTE[self.is_migrating_zk_broker]))
-
+        packed = pack_Bx(BOOL_BYTE[self.is_migrating_zk_broker])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BrokerRegistrationResponse"]
 
 unpack_ihqB = struct.Struct(">ihqB").unpack_from
-pack_ihq = struct.Struct(">ihq").pack
+pack_ihqx = struct.Struct(">ihqx").pack
 
 
 class BrokerRegistrationResponse(kipwire.Message):
@@ -88,11 +88,11 @@ class BrokerRegistrationResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_ihq(self.throttle_time_ms, self.error_code, self.broker_epoch))
-
+        packed = pack_ihqx(self.throttle_time_ms, self.error_code, self.broker_epoch)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

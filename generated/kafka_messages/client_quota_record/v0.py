@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["EntityData", "ClientQuotaRecord"]
 
 unpack_dBB = struct.Struct(">dBB").unpack_from
-pack_dB = struct.Struct(">dB").pack
+pack_dBx = struct.Struct(">dBx").pack
 
 
 class EntityData(kipwire.Struct):
@@ -44,6 +46,7 @@ class EntityData(kipwire.Struct):
     __slots__ = ("entity_type", "entity_name")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "entity_type",
@@ -75,37 +78,58 @@ class EntityData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
         items = []
-        for _ in range(count):
-            item = new(EntityData)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: EntityData
+        while count:
+            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(EntityData, taken))]
+                for (
+                    item,
+                    item.entity_type,
+                    item.entity_name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(EntityData, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.entity_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.entity_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.entity_name = data[pos:end].decode()
-                pos = end
-            else:
-                item.entity_name = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.entity_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.entity_name = ""
+                else:
+                    item.entity_name = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -208,9 +232,9 @@ class ClientQuotaRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.entity, pos = EntityData._read_many(data, pos, size - 1)
         elif size == 1:
             message.entity = []
@@ -219,12 +243,14 @@ class ClientQuotaRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.key = data[pos:end].decode()
             pos = end
+        elif size:
+            message.key = ""
         else:
             raise kipwire.Malformed
 
@@ -251,11 +277,11 @@ class ClientQuotaRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(key)
 
-        add(pack_dB(self.value, BOOL_BYTE[self.remove]))
-
+        packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -17,6 +17,7 @@ from kipwire.wire import (
     new,
     read_size,
     read_tag_section,
+    repeat,
     write_size,
     write_tag_section,
 )
@@ -89,15 +90,14 @@ class TopicPartitions(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicPartitions)
+        for item in map(new, repeat(TopicPartitions, count)):
             item.assignment_epochs = []
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -105,12 +105,11 @@ class TopicPartitions(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -137,9 +136,9 @@ class TopicPartitions(kipwire.Struct):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -268,9 +267,9 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
         message = new(cls)
         message.member_epoch, message.previous_member_epoch, message.state, size = unpack_iibB(data, pos)
         pos += 10
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.assigned_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
         elif size == 1:
             message.assigned_partitions = []
@@ -279,21 +278,20 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.partitions_pending_revocation, pos = TopicPartitions._read_many(data, pos, size - 1)
         elif size == 1:
             message.partitions_pending_revocation = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

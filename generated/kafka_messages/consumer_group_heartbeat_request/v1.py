@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -69,14 +70,13 @@ class TopicPartitions(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicPartitions)
+        for item in map(new, repeat(TopicPartitions, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -84,12 +84,11 @@ class TopicPartitions(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -306,53 +305,61 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             raise kipwire.Malformed
 
         message.member_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.instance_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.instance_id = ""
         else:
             message.instance_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             message.rack_id = None
 
         message.rebalance_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             subscribed_topic_names = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -372,43 +379,46 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.subscribed_topic_regex = data[pos:end].decode()
             pos = end
+        elif size:
+            message.subscribed_topic_regex = ""
         else:
             message.subscribed_topic_regex = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.server_assignor = data[pos:end].decode()
             pos = end
+        elif size:
+            message.server_assignor = ""
         else:
             message.server_assignor = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topic_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
         elif size == 1:
             message.topic_partitions = []
         else:
             message.topic_partitions = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -451,8 +461,8 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         add(pack_i(self.rebalance_timeout_ms))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
-            for element in subscribed_topic_names:
-                encoded = encode_text(element)
+            for text in subscribed_topic_names:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

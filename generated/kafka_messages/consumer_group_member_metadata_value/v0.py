@@ -15,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -69,41 +70,43 @@ class ClassicProtocol(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClassicProtocol], int]:
         items = []
-        for _ in range(count):
-            item = new(ClassicProtocol)
+        for item in map(new, repeat(ClassicProtocol, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.metadata = data[pos:end]
                 pos = end
+            elif size:
+                item.metadata = b""
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -121,7 +124,13 @@ class ClassicProtocol(kipwire.Struct):
             if type(metadata) is not bytes:
                 metadata = as_bytes(metadata)
             size = len(metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(metadata)
 
             if not item._unknown_tagged_fields:
@@ -173,25 +182,23 @@ class ClassicMemberMetadata(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClassicMemberMetadata], int]:
         items = []
-        for _ in range(count):
-            item = new(ClassicMemberMetadata)
+        for item in map(new, repeat(ClassicMemberMetadata, count)):
             item.session_timeout_ms, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.supported_protocols, pos = ClassicProtocol._read_many(data, pos, size - 1)
             elif size == 1:
                 item.supported_protocols = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -380,53 +387,61 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         message._lazy_classic_member_metadata = kipwire.DEFAULT
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.instance_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.instance_id = ""
         else:
             message.instance_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             message.rack_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.client_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.client_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.client_host = data[pos:end].decode()
             pos = end
+        elif size:
+            message.client_host = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             subscribed_topic_names = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -446,32 +461,35 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.subscribed_topic_regex = data[pos:end].decode()
             pos = end
+        elif size:
+            message.subscribed_topic_regex = ""
         else:
             message.subscribed_topic_regex = None
 
         message.rebalance_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.server_assignor = data[pos:end].decode()
             pos = end
+        elif size:
+            message.server_assignor = ""
         else:
             message.server_assignor = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -509,8 +527,8 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         size = len(subscribed_topic_names) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if subscribed_topic_names:
-            for element in subscribed_topic_names:
-                encoded = encode_text(element)
+            for text in subscribed_topic_names:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ConsumerGroupRegularExpressionValue"]
 
 unpack_qqB = struct.Struct(">qqB").unpack_from
-pack_qq = struct.Struct(">qq").pack
+pack_qqx = struct.Struct(">qqx").pack
 
 
 class ConsumerGroupRegularExpressionValue(kipwire.Message):
@@ -85,9 +85,9 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             topics = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -120,17 +120,17 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         size = len(topics) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if topics:
-            for element in topics:
-                encoded = encode_text(element)
+            for text in topics:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
 
-        add(pack_qq(self.version, self.timestamp))
-
+        packed = pack_qqx(self.version, self.timestamp)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -100,8 +100,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
         size = len(topics)
         add(pack_i(size))
         if topics:
-            for element in topics:
-                encoded = encode_text(element)
+            for text in topics:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

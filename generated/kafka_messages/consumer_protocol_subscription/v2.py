@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class TopicPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicPartition)
+        for item in map(new, repeat(TopicPartition, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -223,8 +222,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
         size = len(topics)
         add(pack_i(size))
         if topics:
-            for element in topics:
-                encoded = encode_text(element)
+            for text in topics:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class AclCreation(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
         items = []
-        for _ in range(count):
-            item = new(AclCreation)
+        for item in map(new, repeat(AclCreation, count)):
             item.resource_type, size = unpack_bh(data, pos)
             pos += 3
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +31,7 @@ __all__ = ["AclCreation", "CreateAclsRequest"]
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_bb = struct.Struct(">bb").pack
+pack_bbx = struct.Struct(">bbx").pack
 
 
 class AclCreation(kipwire.Struct):
@@ -62,6 +64,7 @@ class AclCreation(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
         kipwire.Field(
             "resource_type",
@@ -151,48 +154,77 @@ class AclCreation(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
         items = []
-        for _ in range(count):
-            item = new(AclCreation)
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: AclCreation
+        while count:
+            rows = AclCreation._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AclCreation, taken))]
+                for (
+                    item,
+                    item.resource_type,
+                    item.resource_name,
+                    item.resource_pattern_type,
+                    item.principal,
+                    item.host,
+                    item.operation,
+                    item.permission_type,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AclCreation, taken)):
+                item.resource_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.resource_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.resource_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.resource_pattern_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                item.resource_pattern_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.operation, item.permission_type, size = unpack_bbB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.operation, item.permission_type, size = unpack_bbB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -217,11 +249,11 @@ class AclCreation(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_bb(item.operation, item.permission_type))
-
+            packed = pack_bbx(item.operation, item.permission_type)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -266,21 +298,20 @@ class CreateAclsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.creations, pos = AclCreation._read_many(data, pos, size - 1)
         elif size == 1:
             message.creations = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_q = struct.Struct(">q").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class CreatableRenewers(kipwire.Struct):
@@ -41,6 +43,7 @@ class CreatableRenewers(kipwire.Struct):
     __slots__ = ("principal_type", "principal_name")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "principal_type",
@@ -68,37 +71,58 @@ class CreatableRenewers(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableRenewers], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableRenewers)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CreatableRenewers
+        while count:
+            rows = CreatableRenewers._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CreatableRenewers, taken))]
+                for (
+                    item,
+                    item.principal_type,
+                    item.principal_name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CreatableRenewers, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -177,9 +201,9 @@ class CreateDelegationTokenRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.renewers, pos = CreatableRenewers._read_many(data, pos, size - 1)
         elif size == 1:
             message.renewers = []
@@ -203,11 +227,11 @@ class CreateDelegationTokenRequest(kipwire.Message):
         if renewers:
             CreatableRenewers._write_many(renewers, add)
 
-        add(pack_q(self.max_lifetime_ms))
-
+        packed = pack_qx(self.max_lifetime_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

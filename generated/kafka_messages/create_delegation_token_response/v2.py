@@ -30,7 +30,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_qqqB = struct.Struct(">qqqB").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 pack_qqq = struct.Struct(">qqq").pack
 
 
@@ -170,50 +170,58 @@ class CreateDelegationTokenResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.principal_type = data[pos:end].decode()
             pos = end
+        elif size:
+            message.principal_type = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.principal_name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.principal_name = ""
         else:
             raise kipwire.Malformed
 
         message.issue_timestamp_ms, message.expiry_timestamp_ms, message.max_timestamp_ms, size = unpack_qqqB(data, pos)
         pos += 25
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.token_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.token_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.hmac = data[pos:end]
             pos = end
+        elif size:
+            message.hmac = b""
         else:
             raise kipwire.Malformed
 
@@ -247,14 +255,20 @@ class CreateDelegationTokenResponse(kipwire.Message):
         if type(hmac) is not bytes:
             hmac = as_bytes(hmac)
         size = len(hmac) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(hmac)
 
-        add(pack_i(self.throttle_time_ms))
-
+        packed = pack_ix(self.throttle_time_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

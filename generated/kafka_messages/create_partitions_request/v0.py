@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatePartitionsAssignment)
+        for item in map(new, repeat(CreatePartitionsAssignment, count)):
             (size,) = unpack_i(data, pos)
             pos += 4
             if size > 0:
@@ -128,8 +127,7 @@ class CreatePartitionsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatePartitionsTopic)
+        for item in map(new, repeat(CreatePartitionsTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -6,11 +6,11 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowPackers, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
-    PACK_INT32,
     UNPACK_INT32,
     as_list,
     encode_text,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +34,7 @@ __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartiti
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iBB = struct.Struct(">iBB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_iB = struct.Struct(">iB").pack
+pack_iBx = struct.Struct(">iBx").pack
 
 
 class CreatePartitionsAssignment(kipwire.Struct):
@@ -46,6 +47,8 @@ class CreatePartitionsAssignment(kipwire.Struct):
     __slots__ = ("broker_ids",)
 
     FLEXIBLE = True
+    _ROWS = RowReader("*i")
+    _PACK = RowPackers("*i")
     FIELDS = (
         kipwire.Field(
             "broker_ids",
@@ -65,27 +68,43 @@ class CreatePartitionsAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatePartitionsAssignment)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.broker_ids = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CreatePartitionsAssignment
+        while count:
+            rows = CreatePartitionsAssignment._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CreatePartitionsAssignment, taken))]
+                for (
+                    item,
+                    item.broker_ids,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CreatePartitionsAssignment, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.broker_ids = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -96,14 +115,15 @@ class CreatePartitionsAssignment(kipwire.Struct):
             broker_ids = item.broker_ids
             if type(broker_ids) is not list:
                 broker_ids = as_list(broker_ids)
-            size = len(broker_ids) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if broker_ids:
-                add(PACK_INT32[len(broker_ids)](*broker_ids))
-
+            size1 = len(broker_ids) + 1
+            packed = CreatePartitionsAssignment._PACK[size1,](
+                size1,
+                *broker_ids,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -166,36 +186,36 @@ class CreatePartitionsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatePartitionsTopic)
+        for item in map(new, repeat(CreatePartitionsTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.count, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.assignments, pos = CreatePartitionsAssignment._read_many(data, pos, size - 1)
             elif size == 1:
                 item.assignments = []
             else:
                 item.assignments = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -287,9 +307,9 @@ class CreatePartitionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = CreatePartitionsTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -314,11 +334,11 @@ class CreatePartitionsRequest(kipwire.Message):
         if topics:
             CreatePartitionsTopic._write_many(topics, add)
 
-        add(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))
-
+        packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

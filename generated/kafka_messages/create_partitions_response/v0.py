@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class CreatePartitionsTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatePartitionsTopicResult)
+        for item in map(new, repeat(CreatePartitionsTopicResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

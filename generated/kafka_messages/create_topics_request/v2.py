@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ class CreatableReplicaAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableReplicaAssignment)
+        for item in map(new, repeat(CreatableReplicaAssignment, count)):
             item.partition_index, size = unpack_ii(data, pos)
             pos += 8
             if size > 0:
@@ -122,8 +121,7 @@ class CreatableTopicConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopicConfig)
+        for item in map(new, repeat(CreatableTopicConfig, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -243,8 +241,7 @@ class CreatableTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopic)
+        for item in map(new, repeat(CreatableTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

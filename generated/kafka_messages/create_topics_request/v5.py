@@ -6,11 +6,11 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowPackers, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
-    PACK_INT32,
     UNPACK_INT32,
     as_list,
     encode_text,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,8 +34,7 @@ __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iBB = struct.Struct(">iBB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_i = struct.Struct(">i").pack
-pack_iB = struct.Struct(">iB").pack
+pack_iBx = struct.Struct(">iBx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -49,6 +49,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
     __slots__ = ("partition_index", "broker_ids")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "*i")
+    _PACK = RowPackers("i", "*i")
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -77,27 +79,44 @@ class CreatableReplicaAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableReplicaAssignment)
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.broker_ids = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CreatableReplicaAssignment
+        while count:
+            rows = CreatableReplicaAssignment._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CreatableReplicaAssignment, taken))]
+                for (
+                    item,
+                    item.partition_index,
+                    item.broker_ids,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CreatableReplicaAssignment, taken)):
+                item.partition_index, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.broker_ids = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -108,15 +127,16 @@ class CreatableReplicaAssignment(kipwire.Struct):
             broker_ids = item.broker_ids
             if type(broker_ids) is not list:
                 broker_ids = as_list(broker_ids)
-            size = len(broker_ids) + 1
-            add(pack_i(item.partition_index))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if broker_ids:
-                add(PACK_INT32[len(broker_ids)](*broker_ids))
-
+            size1 = len(broker_ids) + 1
+            packed = CreatableReplicaAssignment._PACK[size1,](
+                item.partition_index,
+                size1,
+                *broker_ids,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -133,6 +153,7 @@ class CreatableTopicConfig(kipwire.Struct):
     __slots__ = ("name", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -162,37 +183,58 @@ class CreatableTopicConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopicConfig)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CreatableTopicConfig
+        while count:
+            rows = CreatableTopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CreatableTopicConfig, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CreatableTopicConfig, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                item.value = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    item.value = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -309,24 +351,25 @@ class CreatableTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopic)
+        for item in map(new, repeat(CreatableTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.num_partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.assignments, pos = CreatableReplicaAssignment._read_many(data, pos, size - 1)
             elif size == 1:
                 item.assignments = []
@@ -335,21 +378,20 @@ class CreatableTopic(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.configs, pos = CreatableTopicConfig._read_many(data, pos, size - 1)
             elif size == 1:
                 item.configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -450,9 +492,9 @@ class CreateTopicsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = CreatableTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -477,11 +519,11 @@ class CreateTopicsRequest(kipwire.Message):
         if topics:
             CreatableTopic._write_many(topics, add)
 
-        add(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))
-
+        packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -36,7 +38,7 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_16sh = struct.Struct(">16sh").pack
-pack_BbB = struct.Struct(">BbB").pack
+pack_BbBx = struct.Struct(">BbBx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
@@ -57,6 +59,7 @@ class CreatableTopicConfigs(kipwire.Struct):
     __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "bool", "b", "bool")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, about="Config key."),
         kipwire.Field(
@@ -110,39 +113,64 @@ class CreatableTopicConfigs(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfigs], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopicConfigs)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CreatableTopicConfigs
+        while count:
+            rows = CreatableTopicConfigs._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CreatableTopicConfigs, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.value,
+                    item.read_only,
+                    item.config_source,
+                    item.is_sensitive,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CreatableTopicConfigs, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                item.value = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    item.value = None
 
-            read_only, item.config_source, is_sensitive, size = unpack_BbBB(data, pos)
-            pos += 4
-            item.read_only = FALSE_TRUE[read_only]
-            item.is_sensitive = FALSE_TRUE[is_sensitive]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                read_only, item.config_source, is_sensitive, size = unpack_BbBB(data, pos)
+                pos += 4
+                item.read_only = FALSE_TRUE[read_only]
+                item.is_sensitive = FALSE_TRUE[is_sensitive]
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -164,11 +192,11 @@ class CreatableTopicConfigs(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
 
-            add(pack_BbB(BOOL_BYTE[item.read_only], item.config_source, BOOL_BYTE[item.is_sensitive]))
-
+            packed = pack_BbBx(BOOL_BYTE[item.read_only], item.config_source, BOOL_BYTE[item.is_sensitive])
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -305,49 +333,51 @@ class CreatableTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(CreatableTopicResult)
+        for item in map(new, repeat(CreatableTopicResult, count)):
             item.topic_config_error_code = 0
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             topic_id, item.error_code, size = unpack_16shB(data, pos)
             pos += 19
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            item.topic_id = uuid_from(topic_id)
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             item.num_partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.configs, pos = CreatableTopicConfigs._read_many(data, pos, size - 1)
             elif size == 1:
                 item.configs = []
             else:
                 item.configs = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -460,21 +490,20 @@ class CreateTopicsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = CreatableTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

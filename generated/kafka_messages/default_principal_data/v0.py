@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DefaultPrincipalData"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 
 
 class DefaultPrincipalData(kipwire.Message):
@@ -79,23 +79,27 @@ class DefaultPrincipalData(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.type = data[pos:end].decode()
             pos = end
+        elif size:
+            message.type = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.name = ""
         else:
             raise kipwire.Malformed
 
@@ -119,11 +123,11 @@ class DefaultPrincipalData(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
 
-        add(pack_B(BOOL_BYTE[self.token_authenticated]))
-
+        packed = pack_Bx(BOOL_BYTE[self.token_authenticated])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -147,31 +147,35 @@ class DelegationTokenRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.owner = data[pos:end].decode()
             pos = end
+        elif size:
+            message.owner = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.requester = data[pos:end].decode()
             pos = end
+        elif size:
+            message.requester = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             renewers = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -191,21 +195,22 @@ class DelegationTokenRecord(kipwire.Message):
 
         message.issue_timestamp, message.max_timestamp, message.expiration_timestamp, size = unpack_qqqB(data, pos)
         pos += 25
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.token_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.token_id = ""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -225,8 +230,8 @@ class DelegationTokenRecord(kipwire.Message):
         size = len(renewers) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if renewers:
-            for element in renewers:
-                encoded = encode_text(element)
+            for text in renewers:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteAclsMatchingAcl)
+        for item in map(new, repeat(DeleteAclsMatchingAcl, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:
@@ -279,8 +278,7 @@ class DeleteAclsFilterResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteAclsFilterResult)
+        for item in map(new, repeat(DeleteAclsFilterResult, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +33,7 @@ unpack_bbB = struct.Struct(">bbB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_bb = struct.Struct(">bb").pack
+pack_bbx = struct.Struct(">bbx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
@@ -68,6 +70,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("h", "text", "b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
         kipwire.Field(
             "error_code",
@@ -167,59 +170,92 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteAclsMatchingAcl)
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: DeleteAclsMatchingAcl
+        while count:
+            rows = DeleteAclsMatchingAcl._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DeleteAclsMatchingAcl, taken))]
+                for (
+                    item,
+                    item.error_code,
+                    item.error_message,
+                    item.resource_type,
+                    item.resource_name,
+                    item.pattern_type,
+                    item.principal,
+                    item.host,
+                    item.operation,
+                    item.permission_type,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DeleteAclsMatchingAcl, taken)):
+                item.error_code, size = unpack_hB(data, pos)
+                pos += 3
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                item.resource_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.resource_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.resource_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.pattern_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                item.pattern_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.operation, item.permission_type, size = unpack_bbB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.operation, item.permission_type, size = unpack_bbB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -254,11 +290,11 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_bb(item.operation, item.permission_type))
-
+            packed = pack_bbx(item.operation, item.permission_type)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -315,36 +351,36 @@ class DeleteAclsFilterResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteAclsFilterResult)
+        for item in map(new, repeat(DeleteAclsFilterResult, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.matching_acls, pos = DeleteAclsMatchingAcl._read_many(data, pos, size - 1)
             elif size == 1:
                 item.matching_acls = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -432,21 +468,20 @@ class DeleteAclsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.filter_results, pos = DeleteAclsFilterResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.filter_results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -82,7 +82,7 @@ class DeleteGroupsRequest(kipwire.Message):
         size = len(groups_names)
         add(pack_i(size))
         if groups_names:
-            for element in groups_names:
-                encoded = encode_text(element)
+            for text in groups_names:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)

@@ -64,9 +64,9 @@ class DeleteGroupsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             groups_names = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -84,12 +84,11 @@ class DeleteGroupsRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -99,8 +98,8 @@ class DeleteGroupsRequest(kipwire.Message):
         size = len(groups_names) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if groups_names:
-            for element in groups_names:
-                encoded = encode_text(element)
+            for text in groups_names:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

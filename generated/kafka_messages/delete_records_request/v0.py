@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class DeleteRecordsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "offset")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -53,9 +54,19 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+        item: DeleteRecordsPartition
+        end = pos + 12 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(DeleteRecordsPartition, count))]
+            rows = DeleteRecordsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsPartition)
+        for item in map(new, repeat(DeleteRecordsPartition, count)):
             item.partition_index, item.offset = unpack_iq(data, pos)
             pos += 12
             items.append(item)
@@ -99,8 +110,7 @@ class DeleteRecordsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsTopic)
+        for item in map(new, repeat(DeleteRecordsTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,8 +29,8 @@ __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_i = struct.Struct(">i").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class DeleteRecordsPartition(kipwire.Struct):
@@ -43,6 +44,7 @@ class DeleteRecordsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -63,9 +65,19 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
+        item: DeleteRecordsPartition
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(DeleteRecordsPartition, count))]
+            rows = DeleteRecordsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsPartition)
+        for item in map(new, repeat(DeleteRecordsPartition, count)):
             item.partition_index, item.offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -80,11 +92,11 @@ class DeleteRecordsPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, DeleteRecordsPartition):
                 raise kipwire.Malformed
-            add(pack_iq(item.partition_index, item.offset))
-
+            packed = pack_iqx(item.partition_index, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -124,36 +136,36 @@ class DeleteRecordsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsTopic)
+        for item in map(new, repeat(DeleteRecordsTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = DeleteRecordsPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -231,9 +243,9 @@ class DeleteRecordsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = DeleteRecordsTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -257,11 +269,11 @@ class DeleteRecordsRequest(kipwire.Message):
         if topics:
             DeleteRecordsTopic._write_many(topics, add)
 
-        add(pack_i(self.timeout_ms))
-
+        packed = pack_ix(self.timeout_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "low_watermark", "error_code")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iqh").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -69,9 +70,20 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+        item: DeleteRecordsPartitionResult
+        end = pos + 14 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]
+            rows = DeleteRecordsPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.low_watermark,
+                item.error_code,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsPartitionResult)
+        for item in map(new, repeat(DeleteRecordsPartitionResult, count)):
             item.partition_index, item.low_watermark, item.error_code = unpack_iqh(data, pos)
             pos += 14
             items.append(item)
@@ -117,8 +129,7 @@ class DeleteRecordsTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsTopicResult)
+        for item in map(new, repeat(DeleteRecordsTopicResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +30,7 @@ __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRe
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqhB = struct.Struct(">iqhB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_iqh = struct.Struct(">iqh").pack
+pack_iqhx = struct.Struct(">iqhx").pack
 
 
 class DeleteRecordsPartitionResult(kipwire.Struct):
@@ -45,6 +46,7 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "low_watermark", "error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqhx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -77,9 +79,20 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
+        item: DeleteRecordsPartitionResult
+        end = pos + 15 * count
+        if count > 3 and data[pos + 14 : end : 15].count(0) == count:
+            items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]
+            rows = DeleteRecordsPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.low_watermark,
+                item.error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsPartitionResult)
+        for item in map(new, repeat(DeleteRecordsPartitionResult, count)):
             item.partition_index, item.low_watermark, item.error_code, size = unpack_iqhB(data, pos)
             pos += 15
             if size:
@@ -94,11 +107,11 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, DeleteRecordsPartitionResult):
                 raise kipwire.Malformed
-            add(pack_iqh(item.partition_index, item.low_watermark, item.error_code))
-
+            packed = pack_iqhx(item.partition_index, item.low_watermark, item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -145,36 +158,36 @@ class DeleteRecordsTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteRecordsTopicResult)
+        for item in map(new, repeat(DeleteRecordsTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = DeleteRecordsPartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -255,21 +268,20 @@ class DeleteRecordsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = DeleteRecordsTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -94,37 +95,39 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteShareGroupOffsetsResponseTopic)
+        for item in map(new, repeat(DeleteShareGroupOffsetsResponseTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             topic_id, item.error_code, size = unpack_16shB(data, pos)
             pos += 19
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            item.topic_id = uuid_from(topic_id)
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -234,32 +237,33 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = DeleteShareGroupOffsetsResponseTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -47,6 +49,7 @@ class PartitionResult(kipwire.Struct):
     __slots__ = ("partition", "error_code", "error_message")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "h", "text")
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
         kipwire.Field(
@@ -76,26 +79,46 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResult)
-            item.partition, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: PartitionResult
+        while count:
+            rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(PartitionResult, taken))]
+                for (
+                    item,
+                    item.partition,
+                    item.error_code,
+                    item.error_message,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(PartitionResult, taken)):
+                item.partition, item.error_code, size = unpack_ihB(data, pos)
+                pos += 7
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -153,26 +176,24 @@ class DeleteStateResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteStateResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteStateResult)
+        for item in map(new, repeat(DeleteStateResult, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -236,21 +257,20 @@ class DeleteShareGroupStateResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = DeleteStateResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

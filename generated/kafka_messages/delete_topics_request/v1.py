@@ -97,8 +97,8 @@ class DeleteTopicsRequest(kipwire.Message):
         size = len(topic_names)
         add(pack_i(size))
         if topic_names:
-            for element in topic_names:
-                encoded = encode_text(element)
+            for text in topic_names:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

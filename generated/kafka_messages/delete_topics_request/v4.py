@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DeleteTopicsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class DeleteTopicsRequest(kipwire.Message):
@@ -81,9 +81,9 @@ class DeleteTopicsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             topic_names = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -116,17 +116,17 @@ class DeleteTopicsRequest(kipwire.Message):
         size = len(topic_names) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if topic_names:
-            for element in topic_names:
-                encoded = encode_text(element)
+            for text in topic_names:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
 
-        add(pack_i(self.timeout_ms))
-
+        packed = pack_ix(self.timeout_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,8 +31,8 @@ __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_16s = struct.Struct(">16s").pack
-pack_i = struct.Struct(">i").pack
+pack_16sx = struct.Struct(">16sx").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class DeleteTopicState(kipwire.Struct):
@@ -73,22 +74,23 @@ class DeleteTopicState(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteTopicState], int]:
         items = []
-        for _ in range(count):
-            item = new(DeleteTopicState)
+        for item in map(new, repeat(DeleteTopicState, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 item.name = None
 
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
+            item.topic_id = uuid_from(topic_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -110,11 +112,11 @@ class DeleteTopicState(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_16s(item.topic_id.bytes))
-
+            packed = pack_16sx(item.topic_id.bytes)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -174,9 +176,9 @@ class DeleteTopicsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = DeleteTopicState._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -200,11 +202,11 @@ class DeleteTopicsRequest(kipwire.Message):
         if topics:
             DeleteTopicState._write_many(topics, add)
 
-        add(pack_i(self.timeout_ms))
-
+        packed = pack_ix(self.timeout_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,7 +30,7 @@ __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -44,6 +46,7 @@ class DeletableTopicResult(kipwire.Struct):
     __slots__ = ("name", "error_code")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -69,26 +72,46 @@ class DeletableTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeletableTopicResult)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: DeletableTopicResult
+        while count:
+            rows = DeletableTopicResult._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DeletableTopicResult, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.error_code,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DeletableTopicResult, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.error_code, size = unpack_hB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -101,11 +124,11 @@ class DeletableTopicResult(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_h(item.error_code))
-
+            packed = pack_hx(item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -163,21 +186,20 @@ class DeleteTopicsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = DeletableTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

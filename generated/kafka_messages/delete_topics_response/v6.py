@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -102,37 +103,39 @@ class DeletableTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DeletableTopicResult)
+        for item in map(new, repeat(DeletableTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 item.name = None
 
             topic_id, item.error_code, size = unpack_16shB(data, pos)
             pos += 19
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            item.topic_id = uuid_from(topic_id)
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -220,21 +223,20 @@ class DeleteTopicsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = DeletableTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

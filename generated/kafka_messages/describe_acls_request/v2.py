@@ -26,7 +26,7 @@ __all__ = ["DescribeAclsRequest"]
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_bb = struct.Struct(">bb").pack
+pack_bbx = struct.Struct(">bbx").pack
 
 
 class DescribeAclsRequest(kipwire.Message):
@@ -159,34 +159,40 @@ class DescribeAclsRequest(kipwire.Message):
         message = new(cls)
         message.resource_type_filter, size = unpack_bB(data, pos)
         pos += 2
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.resource_name_filter = data[pos:end].decode()
             pos = end
+        elif size:
+            message.resource_name_filter = ""
         else:
             message.resource_name_filter = None
 
         message.pattern_type_filter, size = unpack_bB(data, pos)
         pos += 2
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.principal_filter = data[pos:end].decode()
             pos = end
+        elif size:
+            message.principal_filter = ""
         else:
             message.principal_filter = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.host_filter = data[pos:end].decode()
             pos = end
+        elif size:
+            message.host_filter = ""
         else:
             message.host_filter = None
 
@@ -228,11 +234,11 @@ class DescribeAclsRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host_filter)
 
-        add(pack_bb(self.operation, self.permission_type))
-
+        packed = pack_bbx(self.operation, self.permission_type)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ class AclDescription(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
         items = []
-        for _ in range(count):
-            item = new(AclDescription)
+        for item in map(new, repeat(AclDescription, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -189,8 +188,7 @@ class DescribeAclsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeAclsResource)
+        for item in map(new, repeat(DescribeAclsResource, count)):
             item.resource_type, size = unpack_bh(data, pos)
             pos += 3
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +32,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_bbB = struct.Struct(">bbB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_bb = struct.Struct(">bb").pack
+pack_bbx = struct.Struct(">bbx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -49,6 +51,7 @@ class AclDescription(kipwire.Struct):
     __slots__ = ("principal", "host", "operation", "permission_type")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "b", "b")
     FIELDS = (
         kipwire.Field(
             "principal",
@@ -92,37 +95,61 @@ class AclDescription(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
         items = []
-        for _ in range(count):
-            item = new(AclDescription)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: AclDescription
+        while count:
+            rows = AclDescription._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AclDescription, taken))]
+                for (
+                    item,
+                    item.principal,
+                    item.host,
+                    item.operation,
+                    item.permission_type,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AclDescription, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.operation, item.permission_type, size = unpack_bbB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.operation, item.permission_type, size = unpack_bbB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -140,11 +167,11 @@ class AclDescription(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_bb(item.operation, item.permission_type))
-
+            packed = pack_bbx(item.operation, item.permission_type)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -219,36 +246,36 @@ class DescribeAclsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeAclsResource)
+        for item in map(new, repeat(DescribeAclsResource, count)):
             item.resource_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.resource_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.resource_name = ""
             else:
                 raise kipwire.Malformed
 
             item.pattern_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.acls, pos = AclDescription._read_many(data, pos, size - 1)
             elif size == 1:
                 item.acls = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -354,32 +381,33 @@ class DescribeAclsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.resources, pos = DescribeAclsResource._read_many(data, pos, size - 1)
         elif size == 1:
             message.resources = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

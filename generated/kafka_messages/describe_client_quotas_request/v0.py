@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ class ComponentData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
         items = []
-        for _ in range(count):
-            item = new(ComponentData)
+        for item in map(new, repeat(ComponentData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

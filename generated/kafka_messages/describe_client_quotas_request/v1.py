@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +32,7 @@ __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 pack_b = struct.Struct(">b").pack
 
 
@@ -47,6 +49,7 @@ class ComponentData(kipwire.Struct):
     __slots__ = ("entity_type", "match_type", "match")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "b", "text")
     FIELDS = (
         kipwire.Field(
             "entity_type",
@@ -86,37 +89,59 @@ class ComponentData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
         items = []
-        for _ in range(count):
-            item = new(ComponentData)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: ComponentData
+        while count:
+            rows = ComponentData._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(ComponentData, taken))]
+                for (
+                    item,
+                    item.entity_type,
+                    item.match_type,
+                    item.match,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(ComponentData, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.entity_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.entity_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.match_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.match = data[pos:end].decode()
-                pos = end
-            else:
-                item.match = None
+                item.match_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.match = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.match = ""
+                else:
+                    item.match = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -200,9 +225,9 @@ class DescribeClientQuotasRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.components, pos = ComponentData._read_many(data, pos, size - 1)
         elif size == 1:
             message.components = []
@@ -227,11 +252,11 @@ class DescribeClientQuotasRequest(kipwire.Message):
         if components:
             ComponentData._write_many(components, add)
 
-        add(pack_B(BOOL_BYTE[self.strict]))
-
+        packed = pack_Bx(BOOL_BYTE[self.strict])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DescribeClusterRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 
 
 class DescribeClusterRequest(kipwire.Message):
@@ -65,11 +65,11 @@ class DescribeClusterRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_B(BOOL_BYTE[self.include_cluster_authorized_operations]))
-
+        packed = pack_Bx(BOOL_BYTE[self.include_cluster_authorized_operations])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DescribeClusterRequest"]
 
 unpack_BbB = struct.Struct(">BbB").unpack_from
-pack_Bb = struct.Struct(">Bb").pack
+pack_Bbx = struct.Struct(">Bbx").pack
 
 
 class DescribeClusterRequest(kipwire.Message):
@@ -75,11 +75,11 @@ class DescribeClusterRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_Bb(BOOL_BYTE[self.include_cluster_authorized_operations], self.endpoint_type))
-
+        packed = pack_Bbx(BOOL_BYTE[self.include_cluster_authorized_operations], self.endpoint_type)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["DescribeClusterRequest"]
 
 unpack_BbBB = struct.Struct(">BbBB").unpack_from
-pack_BbB = struct.Struct(">BbB").pack
+pack_BbBx = struct.Struct(">BbBx").pack
 
 
 class DescribeClusterRequest(kipwire.Message):
@@ -94,17 +94,15 @@ class DescribeClusterRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(
-            pack_BbB(
-                BOOL_BYTE[self.include_cluster_authorized_operations],
-                self.endpoint_type,
-                BOOL_BYTE[self.include_fenced_brokers],
-            )
+        packed = pack_BbBx(
+            BOOL_BYTE[self.include_cluster_authorized_operations],
+            self.endpoint_type,
+            BOOL_BYTE[self.include_fenced_brokers],
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

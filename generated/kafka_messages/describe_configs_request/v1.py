@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class DescribeConfigsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResource)
+        for item in map(new, repeat(DescribeConfigsResource, count)):
             item.resource_type, size = unpack_bh(data, pos)
             pos += 3
             if size >= 0:
@@ -129,8 +128,8 @@ class DescribeConfigsResource(kipwire.Struct):
                 size = len(configuration_keys)
             add(pack_i(size))
             if configuration_keys:
-                for element in configuration_keys:
-                    encoded = encode_text(element)
+                for text in configuration_keys:
+                    encoded = encode_text(text)
                     add(pack_h(len(encoded)))
                     add(encoded)
 

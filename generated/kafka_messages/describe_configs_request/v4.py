@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +31,7 @@ __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
 unpack_BBB = struct.Struct(">BBB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_BB = struct.Struct(">BB").pack
+pack_BBx = struct.Struct(">BBx").pack
 pack_b = struct.Struct(">b").pack
 
 
@@ -90,24 +91,25 @@ class DescribeConfigsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResource)
+        for item in map(new, repeat(DescribeConfigsResource, count)):
             item.resource_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.resource_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.resource_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 configuration_keys = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -125,12 +127,11 @@ class DescribeConfigsResource(kipwire.Struct):
             else:
                 item.configuration_keys = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -154,8 +155,8 @@ class DescribeConfigsResource(kipwire.Struct):
                 size = len(configuration_keys) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if configuration_keys:
-                for element in configuration_keys:
-                    encoded = encode_text(element)
+                for text in configuration_keys:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -236,9 +237,9 @@ class DescribeConfigsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.resources, pos = DescribeConfigsResource._read_many(data, pos, size - 1)
         elif size == 1:
             message.resources = []
@@ -264,11 +265,11 @@ class DescribeConfigsRequest(kipwire.Message):
         if resources:
             DescribeConfigsResource._write_many(resources, add)
 
-        add(pack_BB(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation]))
-
+        packed = pack_BBx(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

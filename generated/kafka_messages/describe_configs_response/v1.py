@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsSynonym)
+        for item in map(new, repeat(DescribeConfigsSynonym, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -228,8 +227,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResourceResult)
+        for item in map(new, repeat(DescribeConfigsResourceResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -360,8 +358,7 @@ class DescribeConfigsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResult)
+        for item in map(new, repeat(DescribeConfigsResult, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -39,6 +41,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_BbB = struct.Struct(">BbB").pack
 pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
@@ -57,6 +60,7 @@ class DescribeConfigsSynonym(kipwire.Struct):
     __slots__ = ("name", "value", "source")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "b")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -100,37 +104,60 @@ class DescribeConfigsSynonym(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsSynonym)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: DescribeConfigsSynonym
+        while count:
+            rows = DescribeConfigsSynonym._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DescribeConfigsSynonym, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.value,
+                    item.source,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DescribeConfigsSynonym, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                item.value = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    item.value = None
 
-            item.source, size = unpack_bB(data, pos)
-            pos += 2
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.source, size = unpack_bB(data, pos)
+                pos += 2
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -152,11 +179,11 @@ class DescribeConfigsSynonym(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
 
-            add(pack_b(item.source))
-
+            packed = pack_bx(item.source)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -294,27 +321,30 @@ class DescribeConfigsResourceResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResourceResult)
+        for item in map(new, repeat(DescribeConfigsResourceResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.value = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.value = ""
             else:
                 item.value = None
 
@@ -322,9 +352,9 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             pos += 4
             item.read_only = FALSE_TRUE[read_only]
             item.is_sensitive = FALSE_TRUE[is_sensitive]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.synonyms, pos = DescribeConfigsSynonym._read_many(data, pos, size - 1)
             elif size == 1:
                 item.synonyms = []
@@ -333,21 +363,22 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
             item.config_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.documentation = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.documentation = ""
             else:
                 item.documentation = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -474,47 +505,49 @@ class DescribeConfigsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeConfigsResult)
+        for item in map(new, repeat(DescribeConfigsResult, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             item.resource_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.resource_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.resource_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.configs, pos = DescribeConfigsResourceResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -607,21 +640,20 @@ class DescribeConfigsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = DescribeConfigsResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -15,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +33,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_qqqB = struct.Struct(">qqqB").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 pack_qqq = struct.Struct(">qqq").pack
 
 
@@ -46,6 +48,7 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
     __slots__ = ("principal_type", "principal_name")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field(
             "principal_type",
@@ -73,37 +76,58 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedDelegationTokenRenewer)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: DescribedDelegationTokenRenewer
+        while count:
+            rows = DescribedDelegationTokenRenewer._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DescribedDelegationTokenRenewer, taken))]
+                for (
+                    item,
+                    item.principal_type,
+                    item.principal_name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DescribedDelegationTokenRenewer, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.principal_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.principal_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -279,96 +303,106 @@ class DescribedDelegationToken(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedDelegationToken)
+        for item in map(new, repeat(DescribedDelegationToken, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.principal_type = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.principal_type = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.principal_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.principal_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.token_requester_principal_type = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.token_requester_principal_type = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.token_requester_principal_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.token_requester_principal_name = ""
             else:
                 raise kipwire.Malformed
 
             item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, size = unpack_qqqB(data, pos)
             pos += 25
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.token_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.token_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.hmac = data[pos:end]
                 pos = end
+            elif size:
+                item.hmac = b""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.renewers, pos = DescribedDelegationTokenRenewer._read_many(data, pos, size - 1)
             elif size == 1:
                 item.renewers = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -407,7 +441,13 @@ class DescribedDelegationToken(kipwire.Struct):
             if type(hmac) is not bytes:
                 hmac = as_bytes(hmac)
             size = len(hmac) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(hmac)
 
             renewers = item.renewers
@@ -488,9 +528,9 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.tokens, pos = DescribedDelegationToken._read_many(data, pos, size - 1)
         elif size == 1:
             message.tokens = []
@@ -515,11 +555,11 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         if tokens:
             DescribedDelegationToken._write_many(tokens, add)
 
-        add(pack_i(self.throttle_time_ms))
-
+        packed = pack_ix(self.throttle_time_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

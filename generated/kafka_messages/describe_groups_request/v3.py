@@ -95,8 +95,8 @@ class DescribeGroupsRequest(kipwire.Message):
         size = len(groups)
         add(pack_i(size))
         if groups:
-            for element in groups:
-                encoded = encode_text(element)
+            for text in groups:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ class DescribedGroupMember(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroupMember], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedGroupMember)
+        for item in map(new, repeat(DescribedGroupMember, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -264,8 +263,7 @@ class DescribedGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedGroup)
+        for item in map(new, repeat(DescribedGroup, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

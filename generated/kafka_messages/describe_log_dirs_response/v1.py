@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class DescribeLogDirsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iqqB").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
@@ -85,9 +86,22 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+        item: DescribeLogDirsPartition
+        end = pos + 21 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(DescribeLogDirsPartition, count))]
+            rows = DescribeLogDirsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.partition_size,
+                item.offset_lag,
+                is_future_key,
+            ) in zip(items, rows):
+                item.is_future_key = FALSE_TRUE[is_future_key]
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsPartition)
+        for item in map(new, repeat(DescribeLogDirsPartition, count)):
             item.partition_index, item.partition_size, item.offset_lag, is_future_key = unpack_iqqB(data, pos)
             pos += 21
             item.is_future_key = FALSE_TRUE[is_future_key]
@@ -132,8 +146,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsTopic)
+        for item in map(new, repeat(DescribeLogDirsTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -216,8 +229,7 @@ class DescribeLogDirsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsResult)
+        for item in map(new, repeat(DescribeLogDirsResult, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +34,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iqqBB = struct.Struct(">iqqBB").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
-pack_iqqB = struct.Struct(">iqqB").pack
+pack_iqqBx = struct.Struct(">iqqBx").pack
 
 
 class DescribeLogDirsPartition(kipwire.Struct):
@@ -51,6 +52,7 @@ class DescribeLogDirsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqqBx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
@@ -95,9 +97,22 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
+        item: DescribeLogDirsPartition
+        end = pos + 22 * count
+        if count > 3 and data[pos + 21 : end : 22].count(0) == count:
+            items = [*map(new, repeat(DescribeLogDirsPartition, count))]
+            rows = DescribeLogDirsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.partition_size,
+                item.offset_lag,
+                is_future_key,
+            ) in zip(items, rows):
+                item.is_future_key = FALSE_TRUE[is_future_key]
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsPartition)
+        for item in map(new, repeat(DescribeLogDirsPartition, count)):
             item.partition_index, item.partition_size, item.offset_lag, is_future_key, size = unpack_iqqBB(data, pos)
             pos += 22
             item.is_future_key = FALSE_TRUE[is_future_key]
@@ -113,11 +128,13 @@ class DescribeLogDirsPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, DescribeLogDirsPartition):
                 raise kipwire.Malformed
-            add(pack_iqqB(item.partition_index, item.partition_size, item.offset_lag, BOOL_BYTE[item.is_future_key]))
-
+            packed = pack_iqqBx(
+                item.partition_index, item.partition_size, item.offset_lag, BOOL_BYTE[item.is_future_key]
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -157,36 +174,36 @@ class DescribeLogDirsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsTopic)
+        for item in map(new, repeat(DescribeLogDirsTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = DescribeLogDirsPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -266,36 +283,36 @@ class DescribeLogDirsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeLogDirsResult)
+        for item in map(new, repeat(DescribeLogDirsResult, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.log_dir = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.log_dir = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = DescribeLogDirsTopic._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -390,21 +407,20 @@ class DescribeLogDirsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = DescribeLogDirsResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

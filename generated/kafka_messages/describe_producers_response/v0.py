@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_qiiqiqB = struct.Struct(">qiiqiqB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_qiiqiq = struct.Struct(">qiiqiq").pack
+pack_qiiqiqx = struct.Struct(">qiiqiqx").pack
 
 
 class ProducerState(kipwire.Struct):
@@ -59,6 +60,7 @@ class ProducerState(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qiiqiqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "producer_id",
@@ -128,9 +130,23 @@ class ProducerState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerState], int]:
+        item: ProducerState
+        end = pos + 37 * count
+        if count > 3 and data[pos + 36 : end : 37].count(0) == count:
+            items = [*map(new, repeat(ProducerState, count))]
+            rows = ProducerState._ROWS(data[pos:end])
+            for item, (
+                item.producer_id,
+                item.producer_epoch,
+                item.last_sequence,
+                item.last_timestamp,
+                item.coordinator_epoch,
+                item.current_txn_start_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ProducerState)
+        for item in map(new, repeat(ProducerState, count)):
             (
                 item.producer_id,
                 item.producer_epoch,
@@ -153,20 +169,18 @@ class ProducerState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ProducerState):
                 raise kipwire.Malformed
-            add(
-                pack_qiiqiq(
-                    item.producer_id,
-                    item.producer_epoch,
-                    item.last_sequence,
-                    item.last_timestamp,
-                    item.coordinator_epoch,
-                    item.current_txn_start_offset,
-                )
+            packed = pack_qiiqiqx(
+                item.producer_id,
+                item.producer_epoch,
+                item.last_sequence,
+                item.last_timestamp,
+                item.coordinator_epoch,
+                item.current_txn_start_offset,
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -228,36 +242,36 @@ class PartitionResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResponse)
+        for item in map(new, repeat(PartitionResponse, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.active_producers, pos = ProducerState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.active_producers = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -326,36 +340,36 @@ class TopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicResponse)
+        for item in map(new, repeat(TopicResponse, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionResponse._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -436,21 +450,20 @@ class DescribeProducersResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

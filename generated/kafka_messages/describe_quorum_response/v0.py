@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ unpack_ihiiqB = struct.Struct(">ihiiqB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_ihiiq = struct.Struct(">ihiiq").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class ReplicaState(kipwire.Struct):
@@ -45,6 +46,7 @@ class ReplicaState(kipwire.Struct):
     __slots__ = ("replica_id", "log_end_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId", about="Node id of the replica."
@@ -65,9 +67,19 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(ReplicaState, count))]
+            rows = ReplicaState._ROWS(data[pos:end])
+            for item, (
+                item.replica_id,
+                item.log_end_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ReplicaState)
+        for item in map(new, repeat(ReplicaState, count)):
             item.replica_id, item.log_end_offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -82,11 +94,11 @@ class ReplicaState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaState):
                 raise kipwire.Malformed
-            add(pack_iq(item.replica_id, item.log_end_offset))
-
+            packed = pack_iqx(item.replica_id, item.log_end_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -197,15 +209,14 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark, size = (
                 unpack_ihiiqB(data, pos)
             )
             pos += 23
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.current_voters, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.current_voters = []
@@ -214,21 +225,20 @@ class PartitionData(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.observers, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.observers = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -306,36 +316,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -408,21 +418,20 @@ class DescribeQuorumResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ unpack_ihiiqB = struct.Struct(">ihiiqB").unpack_from
 unpack_iqqqB = struct.Struct(">iqqqB").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_ihiiq = struct.Struct(">ihiiq").pack
-pack_iqqq = struct.Struct(">iqqq").pack
+pack_iqqqx = struct.Struct(">iqqqx").pack
 
 
 class ReplicaState(kipwire.Struct):
@@ -49,6 +50,7 @@ class ReplicaState(kipwire.Struct):
     __slots__ = ("replica_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqqqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId", about="Node id of the replica."
@@ -100,9 +102,21 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
+        end = pos + 29 * count
+        if count > 3 and data[pos + 28 : end : 29].count(0) == count:
+            items = [*map(new, repeat(ReplicaState, count))]
+            rows = ReplicaState._ROWS(data[pos:end])
+            for item, (
+                item.replica_id,
+                item.log_end_offset,
+                item.last_fetch_timestamp,
+                item.last_caught_up_timestamp,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ReplicaState)
+        for item in map(new, repeat(ReplicaState, count)):
             item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp, size = (
                 unpack_iqqqB(data, pos)
             )
@@ -119,15 +133,13 @@ class ReplicaState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaState):
                 raise kipwire.Malformed
-            add(
-                pack_iqqq(
-                    item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp
-                )
+            packed = pack_iqqqx(
+                item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -238,15 +250,14 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark, size = (
                 unpack_ihiiqB(data, pos)
             )
             pos += 23
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.current_voters, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.current_voters = []
@@ -255,21 +266,20 @@ class PartitionData(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.observers, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.observers = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -347,36 +357,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -449,21 +459,20 @@ class DescribeQuorumResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -34,10 +36,10 @@ unpack_i16sqqqB = struct.Struct(">i16sqqqB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiqB = struct.Struct(">iiqB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_i16sqqq = struct.Struct(">i16sqqq").pack
+pack_i16sqqqx = struct.Struct(">i16sqqqx").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iiq = struct.Struct(">iiq").pack
 
@@ -65,6 +67,7 @@ class ReplicaState(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">i16sqqqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId", about="Node id of the replica."
@@ -128,9 +131,23 @@ class ReplicaState(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
+        item: ReplicaState
+        end = pos + 45 * count
+        if count > 3 and data[pos + 44 : end : 45].count(0) == count:
+            items = [*map(new, repeat(ReplicaState, count))]
+            rows = ReplicaState._ROWS(data[pos:end])
+            for item, (
+                item.replica_id,
+                replica_directory_id,
+                item.log_end_offset,
+                item.last_fetch_timestamp,
+                item.last_caught_up_timestamp,
+            ) in zip(items, rows):
+                item.replica_directory_id = uuid_from(replica_directory_id)
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ReplicaState)
+        for item in map(new, repeat(ReplicaState, count)):
             (
                 item.replica_id,
                 replica_directory_id,
@@ -140,7 +157,7 @@ class ReplicaState(kipwire.Struct):
                 size,
             ) = unpack_i16sqqqB(data, pos)
             pos += 45
-            item.replica_directory_id = uuid.UUID(bytes=replica_directory_id)
+            item.replica_directory_id = uuid_from(replica_directory_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -153,19 +170,17 @@ class ReplicaState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaState):
                 raise kipwire.Malformed
-            add(
-                pack_i16sqqq(
-                    item.replica_id,
-                    item.replica_directory_id.bytes,
-                    item.log_end_offset,
-                    item.last_fetch_timestamp,
-                    item.last_caught_up_timestamp,
-                )
+            packed = pack_i16sqqqx(
+                item.replica_id,
+                item.replica_directory_id.bytes,
+                item.log_end_offset,
+                item.last_fetch_timestamp,
+                item.last_caught_up_timestamp,
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -291,24 +306,25 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             item.leader_id, item.leader_epoch, item.high_watermark, size = unpack_iiqB(data, pos)
             pos += 17
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.current_voters, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.current_voters = []
@@ -317,21 +333,20 @@ class PartitionData(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.observers, pos = ReplicaState._read_many(data, pos, size - 1)
             elif size == 1:
                 item.observers = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -415,36 +430,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -486,6 +501,7 @@ class Listener(kipwire.Struct):
     __slots__ = ("name", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
         kipwire.Field(
@@ -503,37 +519,60 @@ class Listener(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
         items = []
-        for _ in range(count):
-            item = new(Listener)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Listener
+        while count:
+            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Listener, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Listener, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -551,11 +590,11 @@ class Listener(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -601,25 +640,23 @@ class Node(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Node], int]:
         items = []
-        for _ in range(count):
-            item = new(Node)
+        for item in map(new, repeat(Node, count)):
             item.node_id, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.listeners, pos = Listener._read_many(data, pos, size - 1)
             elif size == 1:
                 item.listeners = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -718,20 +755,22 @@ class DescribeQuorumResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -740,21 +779,20 @@ class DescribeQuorumResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.nodes, pos = Node._read_many(data, pos, size - 1)
         elif size == 1:
             message.nodes = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -42,6 +44,7 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
     __slots__ = ("topic_name", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "topic_name",
@@ -70,38 +73,57 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeShareGroupOffsetsRequestTopic)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: DescribeShareGroupOffsetsRequestTopic
+        while count:
+            rows = DescribeShareGroupOffsetsRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DescribeShareGroupOffsetsRequestTopic, taken))]
+                for (
+                    item,
+                    item.topic_name,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DescribeShareGroupOffsetsRequestTopic, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.topic_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.topic_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -176,36 +198,36 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeShareGroupOffsetsRequestGroup)
+        for item in map(new, repeat(DescribeShareGroupOffsetsRequestGroup, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = DescribeShareGroupOffsetsRequestTopic._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 item.topics = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -279,21 +301,20 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = DescribeShareGroupOffsetsRequestGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -59,6 +61,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
     __slots__ = ("partition_index", "start_offset", "leader_epoch", "error_code", "error_message")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "q", "i", "h", "text")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
         kipwire.Field(
@@ -111,26 +114,50 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeShareGroupOffsetsResponsePartition)
-            item.partition_index, item.start_offset, item.leader_epoch, item.error_code, size = unpack_iqihB(data, pos)
-            pos += 19
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: DescribeShareGroupOffsetsResponsePartition
+        while count:
+            rows = DescribeShareGroupOffsetsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DescribeShareGroupOffsetsResponsePartition, taken))]
+                for (
+                    item,
+                    item.partition_index,
+                    item.start_offset,
+                    item.leader_epoch,
+                    item.error_code,
+                    item.error_message,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DescribeShareGroupOffsetsResponsePartition, taken)):
+                item.partition_index, item.start_offset, item.leader_epoch, item.error_code, size = unpack_iqihB(
+                    data, pos
+                )
+                pos += 19
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -207,37 +234,37 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeShareGroupOffsetsResponseTopic)
+        for item in map(new, repeat(DescribeShareGroupOffsetsResponseTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = DescribeShareGroupOffsetsResponsePartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -334,24 +361,25 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeShareGroupOffsetsResponseGroup)
+        for item in map(new, repeat(DescribeShareGroupOffsetsResponseGroup, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = DescribeShareGroupOffsetsResponseTopic._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
@@ -360,21 +388,22 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
 
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -470,21 +499,20 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = DescribeShareGroupOffsetsResponseGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,6 +30,7 @@ __all__ = ["TopicRequest", "Cursor", "DescribeTopicPartitionsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class TopicRequest(kipwire.Struct):
@@ -40,6 +43,7 @@ class TopicRequest(kipwire.Struct):
     __slots__ = ("name",)
 
     FLEXIBLE = True
+    _ROWS = RowReader("text")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -59,26 +63,44 @@ class TopicRequest(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicRequest], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicRequest)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TopicRequest
+        while count:
+            rows = TopicRequest._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TopicRequest, taken))]
+                for (
+                    item,
+                    item.name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TopicRequest, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -137,16 +159,17 @@ class Cursor(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Cursor], int]:
         items = []
-        for _ in range(count):
-            item = new(Cursor)
+        for item in map(new, repeat(Cursor, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
@@ -169,11 +192,11 @@ class Cursor(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
 
-            add(pack_i(item.partition_index))
-
+            packed = pack_ix(item.partition_index)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -249,9 +272,9 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicRequest._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -267,12 +290,11 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -20,6 +21,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -45,6 +47,7 @@ pack_16sB = struct.Struct(">16sB").pack
 pack_h = struct.Struct(">h").pack
 pack_hiii = struct.Struct(">hiii").pack
 pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
@@ -78,6 +81,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field(
             "error_code",
@@ -192,75 +196,99 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeTopicPartitionsResponsePartition)
-            item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
-            pos += 15
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.replica_nodes = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: DescribeTopicPartitionsResponsePartition
+        while count:
+            rows = DescribeTopicPartitionsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(DescribeTopicPartitionsResponsePartition, taken))]
+                for (
+                    item,
+                    item.error_code,
+                    item.partition_index,
+                    item.leader_id,
+                    item.leader_epoch,
+                    item.replica_nodes,
+                    item.isr_nodes,
+                    item.eligible_leader_replicas,
+                    item.last_known_elr,
+                    item.offline_replicas,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(DescribeTopicPartitionsResponsePartition, taken)):
+                item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
+                pos += 15
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.replica_nodes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.isr_nodes = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.isr_nodes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.eligible_leader_replicas = []
-            else:
-                item.eligible_leader_replicas = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.eligible_leader_replicas = []
+                else:
+                    item.eligible_leader_replicas = None
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.last_known_elr = []
-            else:
-                item.last_known_elr = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.last_known_elr = []
+                else:
+                    item.last_known_elr = None
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.offline_replicas = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.offline_replicas = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -418,26 +446,27 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeTopicPartitionsResponseTopic)
+        for item in map(new, repeat(DescribeTopicPartitionsResponseTopic, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 item.name = None
 
             topic_id, is_internal, size = unpack_16sBB(data, pos)
             pos += 18
-            item.topic_id = uuid.UUID(bytes=topic_id)
+            item.topic_id = uuid_from(topic_id)
             item.is_internal = FALSE_TRUE[is_internal]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = DescribeTopicPartitionsResponsePartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
@@ -479,11 +508,11 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             if partitions:
                 DescribeTopicPartitionsResponsePartition._write_many(partitions, add)
 
-            add(pack_i(item.topic_authorized_operations))
-
+            packed = pack_ix(item.topic_authorized_operations)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -527,16 +556,17 @@ class Cursor(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Cursor], int]:
         items = []
-        for _ in range(count):
-            item = new(Cursor)
+        for item in map(new, repeat(Cursor, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
@@ -559,11 +589,11 @@ class Cursor(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(topic_name)
 
-            add(pack_i(item.partition_index))
-
+            packed = pack_ix(item.partition_index)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -639,9 +669,9 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = DescribeTopicPartitionsResponseTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -657,12 +687,11 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

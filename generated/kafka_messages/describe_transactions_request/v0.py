@@ -64,9 +64,9 @@ class DescribeTransactionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             transactional_ids = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -84,12 +84,11 @@ class DescribeTransactionsRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -99,8 +98,8 @@ class DescribeTransactionsRequest(kipwire.Message):
         size = len(transactional_ids) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if transactional_ids:
-            for element in transactional_ids:
-                encoded = encode_text(element)
+            for text in transactional_ids:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +30,7 @@ __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResult", "DescribeUser
 unpack_biB = struct.Struct(">biB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_bi = struct.Struct(">bi").pack
+pack_bix = struct.Struct(">bix").pack
 pack_h = struct.Struct(">h").pack
 pack_ih = struct.Struct(">ih").pack
 
@@ -45,6 +46,7 @@ class CredentialInfo(kipwire.Struct):
     __slots__ = ("mechanism", "iterations")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">bix").iter_unpack
     FIELDS = (
         kipwire.Field(
             "mechanism",
@@ -69,9 +71,19 @@ class CredentialInfo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CredentialInfo], int]:
+        item: CredentialInfo
+        end = pos + 6 * count
+        if count > 3 and data[pos + 5 : end : 6].count(0) == count:
+            items = [*map(new, repeat(CredentialInfo, count))]
+            rows = CredentialInfo._ROWS(data[pos:end])
+            for item, (
+                item.mechanism,
+                item.iterations,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(CredentialInfo)
+        for item in map(new, repeat(CredentialInfo, count)):
             item.mechanism, item.iterations, size = unpack_biB(data, pos)
             pos += 6
             if size:
@@ -86,11 +98,11 @@ class CredentialInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, CredentialInfo):
                 raise kipwire.Malformed
-            add(pack_bi(item.mechanism, item.iterations))
-
+            packed = pack_bix(item.mechanism, item.iterations)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -159,47 +171,49 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeUserScramCredentialsResult], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribeUserScramCredentialsResult)
+        for item in map(new, repeat(DescribeUserScramCredentialsResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.user = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.user = ""
             else:
                 raise kipwire.Malformed
 
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.credential_infos, pos = CredentialInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.credential_infos = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -323,32 +337,33 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = DescribeUserScramCredentialsResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResult)
+        for item in map(new, repeat(PartitionResult, count)):
             item.partition_id, item.error_code, size = unpack_ihh(data, pos)
             pos += 8
             if size >= 0:
@@ -137,8 +136,7 @@ class ReplicaElectionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(ReplicaElectionResult)
+        for item in map(new, repeat(ReplicaElectionResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

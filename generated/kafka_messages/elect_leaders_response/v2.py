@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -43,6 +45,7 @@ class PartitionResult(kipwire.Struct):
     __slots__ = ("partition_id", "error_code", "error_message")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "h", "text")
     FIELDS = (
         kipwire.Field(
             "partition_id", "PartitionId", "int32", default=0, about="Index of the partition within its topic."
@@ -77,26 +80,46 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResult)
-            item.partition_id, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: PartitionResult
+        while count:
+            rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(PartitionResult, taken))]
+                for (
+                    item,
+                    item.partition_id,
+                    item.error_code,
+                    item.error_message,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(PartitionResult, taken)):
+                item.partition_id, item.error_code, size = unpack_ihB(data, pos)
+                pos += 7
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -162,36 +185,36 @@ class ReplicaElectionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(ReplicaElectionResult)
+        for item in map(new, repeat(ReplicaElectionResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partition_result, pos = PartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partition_result = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -288,21 +311,20 @@ class ElectLeadersResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.replica_election_results, pos = ReplicaElectionResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.replica_election_results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,8 +33,8 @@ __all__ = ["ReplicaInfo", "PartitionData", "TopicData", "LeaderEndpoint", "EndQu
 unpack_HB = struct.Struct(">HB").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 unpack_iiiB = struct.Struct(">iiiB").unpack_from
-pack_H = struct.Struct(">H").pack
-pack_i16s = struct.Struct(">i16s").pack
+pack_Hx = struct.Struct(">Hx").pack
+pack_i16sx = struct.Struct(">i16sx").pack
 pack_iii = struct.Struct(">iii").pack
 
 
@@ -48,6 +50,7 @@ class ReplicaInfo(kipwire.Struct):
     __slots__ = ("candidate_id", "candidate_directory_id")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">i16sx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "candidate_id",
@@ -76,12 +79,23 @@ class ReplicaInfo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaInfo], int]:
+        item: ReplicaInfo
+        end = pos + 21 * count
+        if count > 3 and data[pos + 20 : end : 21].count(0) == count:
+            items = [*map(new, repeat(ReplicaInfo, count))]
+            rows = ReplicaInfo._ROWS(data[pos:end])
+            for item, (
+                item.candidate_id,
+                candidate_directory_id,
+            ) in zip(items, rows):
+                item.candidate_directory_id = uuid_from(candidate_directory_id)
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ReplicaInfo)
+        for item in map(new, repeat(ReplicaInfo, count)):
             item.candidate_id, candidate_directory_id, size = unpack_i16sB(data, pos)
             pos += 21
-            item.candidate_directory_id = uuid.UUID(bytes=candidate_directory_id)
+            item.candidate_directory_id = uuid_from(candidate_directory_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -94,11 +108,11 @@ class ReplicaInfo(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaInfo):
                 raise kipwire.Malformed
-            add(pack_i16s(item.candidate_id, item.candidate_directory_id.bytes))
-
+            packed = pack_i16sx(item.candidate_id, item.candidate_directory_id.bytes)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -169,25 +183,23 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.leader_id, item.leader_epoch, size = unpack_iiiB(data, pos)
             pos += 13
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.preferred_candidates, pos = ReplicaInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.preferred_candidates = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -253,36 +265,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -324,6 +336,7 @@ class LeaderEndpoint(kipwire.Struct):
     __slots__ = ("name", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
         kipwire.Field(
@@ -341,37 +354,60 @@ class LeaderEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderEndpoint)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: LeaderEndpoint
+        while count:
+            rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(LeaderEndpoint, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(LeaderEndpoint, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -389,11 +425,11 @@ class LeaderEndpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -471,20 +507,22 @@ class EndQuorumEpochRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -493,21 +531,20 @@ class EndQuorumEpochRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.leader_endpoints, pos = LeaderEndpoint._read_many(data, pos, size - 1)
         elif size == 1:
             message.leader_endpoints = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

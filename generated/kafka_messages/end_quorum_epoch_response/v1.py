@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -15,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,10 +33,10 @@ unpack_HB = struct.Struct(">HB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihiiB = struct.Struct(">ihiiB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ihii = struct.Struct(">ihii").pack
+pack_ihiix = struct.Struct(">ihiix").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -50,6 +52,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihiix").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -85,9 +88,21 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 15 * count
+        if count > 3 and data[pos + 14 : end : 15].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, size = unpack_ihiiB(data, pos)
             pos += 15
             if size:
@@ -102,11 +117,11 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(pack_ihii(item.partition_index, item.error_code, item.leader_id, item.leader_epoch))
-
+            packed = pack_ihiix(item.partition_index, item.error_code, item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -152,36 +167,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -223,6 +238,7 @@ class NodeEndpoint(kipwire.Struct):
     __slots__ = ("node_id", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "H")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -246,26 +262,47 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(NodeEndpoint)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: NodeEndpoint
+        while count:
+            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(NodeEndpoint, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(NodeEndpoint, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -279,11 +316,11 @@ class NodeEndpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -362,21 +399,20 @@ class EndQuorumEpochResponse(kipwire.Message):
         message.node_endpoints = []
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -398,9 +434,9 @@ class EndQuorumEpochResponse(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
             elif size == 1:
                 self.node_endpoints = []

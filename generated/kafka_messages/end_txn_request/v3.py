@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["EndTxnRequest"]
 
 unpack_qhBB = struct.Struct(">qhBB").unpack_from
-pack_qhB = struct.Struct(">qhB").pack
+pack_qhBx = struct.Struct(">qhBx").pack
 
 
 class EndTxnRequest(kipwire.Message):
@@ -95,12 +95,14 @@ class EndTxnRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.transactional_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.transactional_id = ""
         else:
             raise kipwire.Malformed
 
@@ -119,11 +121,11 @@ class EndTxnRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed]))
-
+        packed = pack_qhBx(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["EndTxnResponse"]
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 
 
 class EndTxnResponse(kipwire.Message):
@@ -71,11 +71,11 @@ class EndTxnResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-
+        packed = pack_ihx(self.throttle_time_ms, self.error_code)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["EnvelopeResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 
 
 class EnvelopeResponse(kipwire.Message):
@@ -71,17 +71,19 @@ class EnvelopeResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.response_data = data[pos:end]
             pos = end
+        elif size:
+            message.response_data = b""
         else:
             message.response_data = None
 
@@ -102,14 +104,20 @@ class EnvelopeResponse(kipwire.Message):
             if type(response_data) is not bytes:
                 response_data = as_bytes(response_data)
             size = len(response_data) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(response_data)
 
-        add(pack_h(self.error_code))
-
+        packed = pack_hx(self.error_code)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ExpireDelegationTokenResponse"]
 
 unpack_hqiB = struct.Struct(">hqiB").unpack_from
-pack_hqi = struct.Struct(">hqi").pack
+pack_hqix = struct.Struct(">hqix").pack
 
 
 class ExpireDelegationTokenResponse(kipwire.Message):
@@ -80,11 +80,11 @@ class ExpireDelegationTokenResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_hqi(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms))
-
+        packed = pack_hqix(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

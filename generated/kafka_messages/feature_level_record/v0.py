@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FeatureLevelRecord"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 
 
 class FeatureLevelRecord(kipwire.Message):
@@ -72,12 +72,14 @@ class FeatureLevelRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.name = ""
         else:
             raise kipwire.Malformed
 
@@ -95,11 +97,11 @@ class FeatureLevelRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
 
-        add(pack_h(self.feature_level))
-
+        packed = pack_hx(self.feature_level)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class FetchPartition(kipwire.Struct):
     __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "log_start_offset", "partition_max_bytes")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iiqqi").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
         kipwire.Field(
@@ -93,9 +94,22 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
+        end = pos + 28 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(FetchPartition, count))]
+            rows = FetchPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             (
                 item.partition,
                 item.current_leader_epoch,
@@ -161,8 +175,7 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -239,8 +252,7 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

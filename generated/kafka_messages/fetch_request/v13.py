@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -35,7 +36,7 @@ unpack_iiiibiiB = struct.Struct(">iiiibiiB").unpack_from
 unpack_iiqiqiB = struct.Struct(">iiqiqiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_iiiibii = struct.Struct(">iiiibii").pack
-pack_iiqiqi = struct.Struct(">iiqiqi").pack
+pack_iiqiqix = struct.Struct(">iiqiqix").pack
 
 
 class FetchPartition(kipwire.Struct):
@@ -65,6 +66,7 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = True
     DECLARED_TAGS = frozenset({0, 1})
+    _ROWS = struct.Struct(">iiqiqix").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
         kipwire.Field(
@@ -129,9 +131,23 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
+        end = pos + 33 * count
+        if count > 3 and data[pos + 32 : end : 33].count(0) == count:
+            items = [*map(new, repeat(FetchPartition, count))]
+            rows = FetchPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             (
                 item.partition,
                 item.current_leader_epoch,
@@ -154,20 +170,18 @@ class FetchPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchPartition):
                 raise kipwire.Malformed
-            add(
-                pack_iiqiqi(
-                    item.partition,
-                    item.current_leader_epoch,
-                    item.fetch_offset,
-                    item.last_fetched_epoch,
-                    item.log_start_offset,
-                    item.partition_max_bytes,
-                )
+            packed = pack_iiqiqix(
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -212,26 +226,24 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = FetchPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -296,14 +308,13 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -311,12 +322,11 @@ class ForgottenTopic(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -553,9 +563,9 @@ class FetchRequest(kipwire.Message):
             size,
         ) = unpack_iiiibiiB(data, pos)
         pos += 26
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = FetchTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -564,9 +574,9 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.forgotten_topics_data = []
@@ -575,21 +585,22 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -634,12 +645,14 @@ class FetchRequest(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.cluster_id = ""
             else:
                 self.cluster_id = None
         return pos

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -36,8 +37,8 @@ unpack_iiqiqiB = struct.Struct(">iiqiqiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_iiibii = struct.Struct(">iiibii").pack
-pack_iiqiqi = struct.Struct(">iiqiqi").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iiqiqix = struct.Struct(">iiqiqix").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class ReplicaState(kipwire.Struct):
@@ -81,8 +82,7 @@ class ReplicaState(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
         items = []
-        for _ in range(count):
-            item = new(ReplicaState)
+        for item in map(new, repeat(ReplicaState, count)):
             item.replica_id, item.replica_epoch, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -97,11 +97,11 @@ class ReplicaState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaState):
                 raise kipwire.Malformed
-            add(pack_iq(item.replica_id, item.replica_epoch))
-
+            packed = pack_iqx(item.replica_id, item.replica_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -134,6 +134,7 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = True
     DECLARED_TAGS = frozenset({0, 1})
+    _ROWS = struct.Struct(">iiqiqix").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
         kipwire.Field(
@@ -198,9 +199,23 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
+        end = pos + 33 * count
+        if count > 3 and data[pos + 32 : end : 33].count(0) == count:
+            items = [*map(new, repeat(FetchPartition, count))]
+            rows = FetchPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             (
                 item.partition,
                 item.current_leader_epoch,
@@ -223,20 +238,18 @@ class FetchPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchPartition):
                 raise kipwire.Malformed
-            add(
-                pack_iiqiqi(
-                    item.partition,
-                    item.current_leader_epoch,
-                    item.fetch_offset,
-                    item.last_fetched_epoch,
-                    item.log_start_offset,
-                    item.partition_max_bytes,
-                )
+            packed = pack_iiqiqix(
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -281,26 +294,24 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = FetchPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -365,14 +376,13 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -380,12 +390,11 @@ class ForgottenTopic(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -620,9 +629,9 @@ class FetchRequest(kipwire.Message):
             size,
         ) = unpack_iiibiiB(data, pos)
         pos += 22
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = FetchTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -631,9 +640,9 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.forgotten_topics_data = []
@@ -642,21 +651,22 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -700,12 +710,14 @@ class FetchRequest(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.cluster_id = ""
             else:
                 self.cluster_id = None
         elif tag == 1:

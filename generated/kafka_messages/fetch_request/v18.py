@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -38,8 +39,8 @@ unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_q = struct.Struct(">q").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_iiibii = struct.Struct(">iiibii").pack
-pack_iiqiqi = struct.Struct(">iiqiqi").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iiqiqix = struct.Struct(">iiqiqix").pack
+pack_iqx = struct.Struct(">iqx").pack
 pack_q = struct.Struct(">q").pack
 
 
@@ -84,8 +85,7 @@ class ReplicaState(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
         items = []
-        for _ in range(count):
-            item = new(ReplicaState)
+        for item in map(new, repeat(ReplicaState, count)):
             item.replica_id, item.replica_epoch, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -100,11 +100,11 @@ class ReplicaState(kipwire.Struct):
         for item in items:
             if not isinstance(item, ReplicaState):
                 raise kipwire.Malformed
-            add(pack_iq(item.replica_id, item.replica_epoch))
-
+            packed = pack_iqx(item.replica_id, item.replica_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -235,8 +235,7 @@ class FetchPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             item.replica_directory_id = ZERO_UUID
             item.high_watermark = 9223372036854775807
             (
@@ -261,31 +260,29 @@ class FetchPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, FetchPartition):
                 raise kipwire.Malformed
-            add(
-                pack_iiqiqi(
-                    item.partition,
-                    item.current_leader_epoch,
-                    item.fetch_offset,
-                    item.last_fetched_epoch,
-                    item.log_start_offset,
-                    item.partition_max_bytes,
-                )
+            packed = pack_iiqiqix(
+                item.partition,
+                item.current_leader_epoch,
+                item.fetch_offset,
+                item.last_fetched_epoch,
+                item.log_start_offset,
+                item.partition_max_bytes,
             )
-
             if (
                 item.replica_directory_id == ZERO_UUID
                 and item.high_watermark == 9223372036854775807
                 and not item._unknown_tagged_fields
             ):
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
-            self.replica_directory_id = uuid.UUID(bytes=replica_directory_id)
+            self.replica_directory_id = uuid_from(replica_directory_id)
         elif tag == 1:
             (self.high_watermark,) = unpack_q(data, pos)
             pos += 8
@@ -348,26 +345,24 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = FetchPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -432,14 +427,13 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -447,12 +441,11 @@ class ForgottenTopic(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -687,9 +680,9 @@ class FetchRequest(kipwire.Message):
             size,
         ) = unpack_iiibiiB(data, pos)
         pos += 22
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = FetchTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -698,9 +691,9 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.forgotten_topics_data = []
@@ -709,21 +702,22 @@ class FetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -767,12 +761,14 @@ class FetchRequest(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.cluster_id = ""
             else:
                 self.cluster_id = None
         elif tag == 1:

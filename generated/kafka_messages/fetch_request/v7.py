@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class FetchPartition(kipwire.Struct):
     __slots__ = ("partition", "fetch_offset", "log_start_offset", "partition_max_bytes")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iqqi").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
         kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0, about="Offset of the first record wanted."),
@@ -73,9 +74,21 @@ class FetchPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
+        item: FetchPartition
+        end = pos + 24 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(FetchPartition, count))]
+            rows = FetchPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.fetch_offset,
+                item.log_start_offset,
+                item.partition_max_bytes,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = unpack_iqqi(data, pos)
             pos += 24
             items.append(item)
@@ -127,8 +140,7 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -205,8 +217,7 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -15,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -45,10 +46,10 @@ unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
-pack_ii = struct.Struct(">ii").pack
-pack_iq = struct.Struct(">iq").pack
-pack_qi = struct.Struct(">qi").pack
-pack_qq = struct.Struct(">qq").pack
+pack_iix = struct.Struct(">iix").pack
+pack_iqx = struct.Struct(">iqx").pack
+pack_qix = struct.Struct(">qix").pack
+pack_qqx = struct.Struct(">qqx").pack
 
 
 class EpochEndOffset(kipwire.Struct):
@@ -89,8 +90,7 @@ class EpochEndOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
         items = []
-        for _ in range(count):
-            item = new(EpochEndOffset)
+        for item in map(new, repeat(EpochEndOffset, count)):
             item.epoch, item.end_offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -105,11 +105,11 @@ class EpochEndOffset(kipwire.Struct):
         for item in items:
             if not isinstance(item, EpochEndOffset):
                 raise kipwire.Malformed
-            add(pack_iq(item.epoch, item.end_offset))
-
+            packed = pack_iqx(item.epoch, item.end_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -149,8 +149,7 @@ class LeaderIdAndEpoch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderIdAndEpoch)
+        for item in map(new, repeat(LeaderIdAndEpoch, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -165,11 +164,11 @@ class LeaderIdAndEpoch(kipwire.Struct):
         for item in items:
             if not isinstance(item, LeaderIdAndEpoch):
                 raise kipwire.Malformed
-            add(pack_ii(item.leader_id, item.leader_epoch))
-
+            packed = pack_iix(item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -214,8 +213,7 @@ class SnapshotId(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
         items = []
-        for _ in range(count):
-            item = new(SnapshotId)
+        for item in map(new, repeat(SnapshotId, count)):
             item.end_offset, item.epoch, size = unpack_qiB(data, pos)
             pos += 13
             if size:
@@ -230,11 +228,11 @@ class SnapshotId(kipwire.Struct):
         for item in items:
             if not isinstance(item, SnapshotId):
                 raise kipwire.Malformed
-            add(pack_qi(item.end_offset, item.epoch))
-
+            packed = pack_qix(item.end_offset, item.epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -252,6 +250,7 @@ class AbortedTransaction(kipwire.Struct):
     __slots__ = ("producer_id", "first_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "producer_id",
@@ -277,9 +276,19 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
+        end = pos + 17 * count
+        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
+            items = [*map(new, repeat(AbortedTransaction, count))]
+            rows = AbortedTransaction._ROWS(data[pos:end])
+            for item, (
+                item.producer_id,
+                item.first_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AbortedTransaction)
+        for item in map(new, repeat(AbortedTransaction, count)):
             item.producer_id, item.first_offset, size = unpack_qqB(data, pos)
             pos += 17
             if size:
@@ -294,11 +303,11 @@ class AbortedTransaction(kipwire.Struct):
         for item in items:
             if not isinstance(item, AbortedTransaction):
                 raise kipwire.Malformed
-            add(pack_qq(item.producer_id, item.first_offset))
-
+            packed = pack_qqx(item.producer_id, item.first_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -487,8 +496,7 @@ class PartitionData(kipwire.Struct):
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
         default = kipwire.DEFAULT
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
             (
                 item.partition_index,
@@ -499,9 +507,9 @@ class PartitionData(kipwire.Struct):
                 size,
             ) = unpack_ihqqqB(data, pos)
             pos += 31
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.aborted_transactions, pos = AbortedTransaction._read_many(data, pos, size - 1)
             elif size == 1:
                 item.aborted_transactions = []
@@ -510,26 +518,27 @@ class PartitionData(kipwire.Struct):
 
             item.preferred_read_replica, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.records = data[pos:end]
                 pos = end
+            elif size:
+                item.records = b""
             else:
                 item.records = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -567,7 +576,13 @@ class PartitionData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.preferred_read_replica))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if (
@@ -656,36 +671,36 @@ class FetchableTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchableTopicResponse)
+        for item in map(new, repeat(FetchableTopicResponse, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -803,21 +818,20 @@ class FetchResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, message.session_id, size = unpack_ihiB(data, pos)
         pos += 11
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = FetchableTopicResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

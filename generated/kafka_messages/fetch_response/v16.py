@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -51,10 +53,10 @@ pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
 pack_ihi = struct.Struct(">ihi").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
-pack_ii = struct.Struct(">ii").pack
-pack_iq = struct.Struct(">iq").pack
-pack_qi = struct.Struct(">qi").pack
-pack_qq = struct.Struct(">qq").pack
+pack_iix = struct.Struct(">iix").pack
+pack_iqx = struct.Struct(">iqx").pack
+pack_qix = struct.Struct(">qix").pack
+pack_qqx = struct.Struct(">qqx").pack
 
 
 class EpochEndOffset(kipwire.Struct):
@@ -95,8 +97,7 @@ class EpochEndOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
         items = []
-        for _ in range(count):
-            item = new(EpochEndOffset)
+        for item in map(new, repeat(EpochEndOffset, count)):
             item.epoch, item.end_offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -111,11 +112,11 @@ class EpochEndOffset(kipwire.Struct):
         for item in items:
             if not isinstance(item, EpochEndOffset):
                 raise kipwire.Malformed
-            add(pack_iq(item.epoch, item.end_offset))
-
+            packed = pack_iqx(item.epoch, item.end_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -155,8 +156,7 @@ class LeaderIdAndEpoch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderIdAndEpoch)
+        for item in map(new, repeat(LeaderIdAndEpoch, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -171,11 +171,11 @@ class LeaderIdAndEpoch(kipwire.Struct):
         for item in items:
             if not isinstance(item, LeaderIdAndEpoch):
                 raise kipwire.Malformed
-            add(pack_ii(item.leader_id, item.leader_epoch))
-
+            packed = pack_iix(item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -220,8 +220,7 @@ class SnapshotId(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
         items = []
-        for _ in range(count):
-            item = new(SnapshotId)
+        for item in map(new, repeat(SnapshotId, count)):
             item.end_offset, item.epoch, size = unpack_qiB(data, pos)
             pos += 13
             if size:
@@ -236,11 +235,11 @@ class SnapshotId(kipwire.Struct):
         for item in items:
             if not isinstance(item, SnapshotId):
                 raise kipwire.Malformed
-            add(pack_qi(item.end_offset, item.epoch))
-
+            packed = pack_qix(item.end_offset, item.epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -258,6 +257,7 @@ class AbortedTransaction(kipwire.Struct):
     __slots__ = ("producer_id", "first_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "producer_id",
@@ -283,9 +283,19 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
+        end = pos + 17 * count
+        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
+            items = [*map(new, repeat(AbortedTransaction, count))]
+            rows = AbortedTransaction._ROWS(data[pos:end])
+            for item, (
+                item.producer_id,
+                item.first_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AbortedTransaction)
+        for item in map(new, repeat(AbortedTransaction, count)):
             item.producer_id, item.first_offset, size = unpack_qqB(data, pos)
             pos += 17
             if size:
@@ -300,11 +310,11 @@ class AbortedTransaction(kipwire.Struct):
         for item in items:
             if not isinstance(item, AbortedTransaction):
                 raise kipwire.Malformed
-            add(pack_qq(item.producer_id, item.first_offset))
-
+            packed = pack_qqx(item.producer_id, item.first_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -493,8 +503,7 @@ class PartitionData(kipwire.Struct):
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
         default = kipwire.DEFAULT
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
             (
                 item.partition_index,
@@ -505,9 +514,9 @@ class PartitionData(kipwire.Struct):
                 size,
             ) = unpack_ihqqqB(data, pos)
             pos += 31
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.aborted_transactions, pos = AbortedTransaction._read_many(data, pos, size - 1)
             elif size == 1:
                 item.aborted_transactions = []
@@ -516,26 +525,27 @@ class PartitionData(kipwire.Struct):
 
             item.preferred_read_replica, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.records = data[pos:end]
                 pos = end
+            elif size:
+                item.records = b""
             else:
                 item.records = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -573,7 +583,13 @@ class PartitionData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.preferred_read_replica))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if (
@@ -660,26 +676,24 @@ class FetchableTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchableTopicResponse)
+        for item in map(new, repeat(FetchableTopicResponse, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -719,6 +733,7 @@ class NodeEndpoint(kipwire.Struct):
     __slots__ = ("node_id", "host", "port", "rack")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -752,37 +767,60 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(NodeEndpoint)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: NodeEndpoint
+        while count:
+            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(NodeEndpoint, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                    item.rack,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(NodeEndpoint, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.rack = data[pos:end].decode()
-                pos = end
-            else:
-                item.rack = None
+                item.port, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.rack = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.rack = ""
+                else:
+                    item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -921,21 +959,20 @@ class FetchResponse(kipwire.Message):
         message.node_endpoints = []
         message.throttle_time_ms, message.error_code, message.session_id, size = unpack_ihiB(data, pos)
         pos += 11
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = FetchableTopicResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -957,9 +994,9 @@ class FetchResponse(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
             elif size == 1:
                 self.node_endpoints = []

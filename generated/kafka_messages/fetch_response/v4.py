@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class AbortedTransaction(kipwire.Struct):
     __slots__ = ("producer_id", "first_offset")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">qq").iter_unpack
     FIELDS = (
         kipwire.Field(
             "producer_id",
@@ -63,9 +64,19 @@ class AbortedTransaction(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
+        item: AbortedTransaction
+        end = pos + 16 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(AbortedTransaction, count))]
+            rows = AbortedTransaction._ROWS(data[pos:end])
+            for item, (
+                item.producer_id,
+                item.first_offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AbortedTransaction)
+        for item in map(new, repeat(AbortedTransaction, count)):
             item.producer_id, item.first_offset = unpack_qq(data, pos)
             pos += 16
             items.append(item)
@@ -176,8 +187,7 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.high_watermark, item.last_stable_offset, size = unpack_ihqqi(
                 data, pos
             )
@@ -270,8 +280,7 @@ class FetchableTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchableTopicResponse)
+        for item in map(new, repeat(FetchableTopicResponse, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,8 +32,8 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 pack_ii = struct.Struct(">ii").pack
-pack_q = struct.Struct(">q").pack
-pack_qi = struct.Struct(">qi").pack
+pack_qix = struct.Struct(">qix").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class SnapshotId(kipwire.Struct):
@@ -67,8 +68,7 @@ class SnapshotId(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
         items = []
-        for _ in range(count):
-            item = new(SnapshotId)
+        for item in map(new, repeat(SnapshotId, count)):
             item.end_offset, item.epoch, size = unpack_qiB(data, pos)
             pos += 13
             if size:
@@ -83,11 +83,11 @@ class SnapshotId(kipwire.Struct):
         for item in items:
             if not isinstance(item, SnapshotId):
                 raise kipwire.Malformed
-            add(pack_qi(item.end_offset, item.epoch))
-
+            packed = pack_qix(item.end_offset, item.epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -149,8 +149,7 @@ class PartitionSnapshot(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionSnapshot)
+        for item in map(new, repeat(PartitionSnapshot, count)):
             item.partition, item.current_leader_epoch = unpack_ii(data, pos)
             pos += 8
             (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
@@ -172,11 +171,11 @@ class PartitionSnapshot(kipwire.Struct):
             add(pack_ii(item.partition, item.current_leader_epoch))
             SnapshotId._write_many((item.snapshot_id,), add)
 
-            add(pack_q(item.position))
-
+            packed = pack_qx(item.position)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -222,36 +221,36 @@ class TopicSnapshot(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicSnapshot], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicSnapshot)
+        for item in map(new, repeat(TopicSnapshot, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionSnapshot._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -363,21 +362,20 @@ class FetchSnapshotRequest(kipwire.Message):
         message.cluster_id = None
         message.replica_id, message.max_bytes, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicSnapshot._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -399,12 +397,14 @@ class FetchSnapshotRequest(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.cluster_id = ""
             else:
                 self.cluster_id = None
         return pos

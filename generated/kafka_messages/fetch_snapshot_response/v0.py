@@ -15,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,8 +34,8 @@ unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
-pack_qi = struct.Struct(">qi").pack
+pack_iix = struct.Struct(">iix").pack
+pack_qix = struct.Struct(">qix").pack
 pack_qq = struct.Struct(">qq").pack
 
 
@@ -70,8 +71,7 @@ class SnapshotId(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
         items = []
-        for _ in range(count):
-            item = new(SnapshotId)
+        for item in map(new, repeat(SnapshotId, count)):
             item.end_offset, item.epoch, size = unpack_qiB(data, pos)
             pos += 13
             if size:
@@ -86,11 +86,11 @@ class SnapshotId(kipwire.Struct):
         for item in items:
             if not isinstance(item, SnapshotId):
                 raise kipwire.Malformed
-            add(pack_qi(item.end_offset, item.epoch))
-
+            packed = pack_qix(item.end_offset, item.epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -129,8 +129,7 @@ class LeaderIdAndEpoch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderIdAndEpoch)
+        for item in map(new, repeat(LeaderIdAndEpoch, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -145,11 +144,11 @@ class LeaderIdAndEpoch(kipwire.Struct):
         for item in items:
             if not isinstance(item, LeaderIdAndEpoch):
                 raise kipwire.Malformed
-            add(pack_ii(item.leader_id, item.leader_epoch))
-
+            packed = pack_iix(item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -246,8 +245,7 @@ class PartitionSnapshot(kipwire.Struct):
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
         items = []
         default = kipwire.DEFAULT
-        for _ in range(count):
-            item = new(PartitionSnapshot)
+        for item in map(new, repeat(PartitionSnapshot, count)):
             item._lazy_current_leader = default
             item.index, item.error_code = unpack_ih(data, pos)
             pos += 6
@@ -255,26 +253,27 @@ class PartitionSnapshot(kipwire.Struct):
 
             item.size, item.position, size = unpack_qqB(data, pos)
             pos += 17
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.unaligned_records = data[pos:end]
                 pos = end
+            elif size:
+                item.unaligned_records = b""
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -291,7 +290,13 @@ class PartitionSnapshot(kipwire.Struct):
                 unaligned_records = as_bytes(unaligned_records)
             size = len(unaligned_records) + 1
             add(pack_qq(item.size, item.position))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(unaligned_records)
 
             if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
@@ -358,36 +363,36 @@ class TopicSnapshot(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicSnapshot], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicSnapshot)
+        for item in map(new, repeat(TopicSnapshot, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionSnapshot._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -477,21 +482,20 @@ class FetchSnapshotResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicSnapshot._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

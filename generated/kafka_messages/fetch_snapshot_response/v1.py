@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -42,11 +44,11 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
-pack_qi = struct.Struct(">qi").pack
+pack_iix = struct.Struct(">iix").pack
+pack_qix = struct.Struct(">qix").pack
 pack_qq = struct.Struct(">qq").pack
 
 
@@ -82,8 +84,7 @@ class SnapshotId(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
         items = []
-        for _ in range(count):
-            item = new(SnapshotId)
+        for item in map(new, repeat(SnapshotId, count)):
             item.end_offset, item.epoch, size = unpack_qiB(data, pos)
             pos += 13
             if size:
@@ -98,11 +99,11 @@ class SnapshotId(kipwire.Struct):
         for item in items:
             if not isinstance(item, SnapshotId):
                 raise kipwire.Malformed
-            add(pack_qi(item.end_offset, item.epoch))
-
+            packed = pack_qix(item.end_offset, item.epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -141,8 +142,7 @@ class LeaderIdAndEpoch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderIdAndEpoch)
+        for item in map(new, repeat(LeaderIdAndEpoch, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -157,11 +157,11 @@ class LeaderIdAndEpoch(kipwire.Struct):
         for item in items:
             if not isinstance(item, LeaderIdAndEpoch):
                 raise kipwire.Malformed
-            add(pack_ii(item.leader_id, item.leader_epoch))
-
+            packed = pack_iix(item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -258,8 +258,7 @@ class PartitionSnapshot(kipwire.Struct):
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
         items = []
         default = kipwire.DEFAULT
-        for _ in range(count):
-            item = new(PartitionSnapshot)
+        for item in map(new, repeat(PartitionSnapshot, count)):
             item._lazy_current_leader = default
             item.index, item.error_code = unpack_ih(data, pos)
             pos += 6
@@ -267,26 +266,27 @@ class PartitionSnapshot(kipwire.Struct):
 
             item.size, item.position, size = unpack_qqB(data, pos)
             pos += 17
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.unaligned_records = data[pos:end]
                 pos = end
+            elif size:
+                item.unaligned_records = b""
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -303,7 +303,13 @@ class PartitionSnapshot(kipwire.Struct):
                 unaligned_records = as_bytes(unaligned_records)
             size = len(unaligned_records) + 1
             add(pack_qq(item.size, item.position))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(unaligned_records)
 
             if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
@@ -370,36 +376,36 @@ class TopicSnapshot(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicSnapshot], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicSnapshot)
+        for item in map(new, repeat(TopicSnapshot, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionSnapshot._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -441,6 +447,7 @@ class NodeEndpoint(kipwire.Struct):
     __slots__ = ("node_id", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "H")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -464,26 +471,47 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(NodeEndpoint)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: NodeEndpoint
+        while count:
+            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(NodeEndpoint, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(NodeEndpoint, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -497,11 +525,11 @@ class NodeEndpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -587,21 +615,20 @@ class FetchSnapshotResponse(kipwire.Message):
         message.node_endpoints = []
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicSnapshot._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -623,9 +650,9 @@ class FetchSnapshotResponse(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
             elif size == 1:
                 self.node_endpoints = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["FindCoordinatorRequest"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 
 
 class FindCoordinatorRequest(kipwire.Message):
@@ -82,12 +82,14 @@ class FindCoordinatorRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.key = data[pos:end].decode()
             pos = end
+        elif size:
+            message.key = ""
         else:
             raise kipwire.Malformed
 
@@ -105,11 +107,11 @@ class FindCoordinatorRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(key)
 
-        add(pack_b(self.key_type))
-
+        packed = pack_bx(self.key_type)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

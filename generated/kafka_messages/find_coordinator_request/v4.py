@@ -82,9 +82,9 @@ class FindCoordinatorRequest(kipwire.Message):
         message = new(cls)
         message.key_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             coordinator_keys = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -102,12 +102,11 @@ class FindCoordinatorRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -118,8 +117,8 @@ class FindCoordinatorRequest(kipwire.Message):
         add(pack_b(self.key_type))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if coordinator_keys:
-            for element in coordinator_keys:
-                encoded = encode_text(element)
+            for text in coordinator_keys:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -27,6 +27,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class FindCoordinatorResponse(kipwire.Message):
@@ -128,23 +129,27 @@ class FindCoordinatorResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         message.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.host = data[pos:end].decode()
             pos = end
+        elif size:
+            message.host = ""
         else:
             raise kipwire.Malformed
 
@@ -173,11 +178,11 @@ class FindCoordinatorResponse(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
 
-        add(pack_i(self.port))
-
+        packed = pack_ix(self.port)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import new, read_tag_section, write_tag_section
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["GetTelemetrySubscriptionsRequest"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
-pack_16s = struct.Struct(">16s").pack
+pack_16sx = struct.Struct(">16sx").pack
 
 
 class GetTelemetrySubscriptionsRequest(kipwire.Message):
@@ -61,7 +61,7 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
         message = new(cls)
         client_instance_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.client_instance_id = uuid.UUID(bytes=client_instance_id)
+        message.client_instance_id = uuid_from(client_instance_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -69,11 +69,11 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_16s(self.client_instance_id.bytes))
-
+        packed = pack_16sx(self.client_instance_id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

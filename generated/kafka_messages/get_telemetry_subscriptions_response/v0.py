@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -20,6 +20,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -191,10 +192,10 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
             unpack_ih16siB(data, pos)
         )
         pos += 27
-        message.client_instance_id = uuid.UUID(bytes=client_instance_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.client_instance_id = uuid_from(client_instance_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.accepted_compression_types = [*UNPACK_INT8[size - 1](data, pos)]
             pos += (size - 1) * 1
         elif size == 1:
@@ -205,9 +206,9 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         message.push_interval_ms, message.telemetry_max_bytes, delta_temporality, size = unpack_iiBB(data, pos)
         pos += 10
         message.delta_temporality = FALSE_TRUE[delta_temporality]
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             requested_metrics = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -225,12 +226,11 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -250,8 +250,8 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         add(pack_iiB(self.push_interval_ms, self.telemetry_max_bytes, BOOL_BYTE[self.delta_temporality]))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if requested_metrics:
-            for element in requested_metrics:
-                encoded = encode_text(element)
+            for text in requested_metrics:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

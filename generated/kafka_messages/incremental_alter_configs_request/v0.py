@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class AlterableConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterableConfig)
+        for item in map(new, repeat(AlterableConfig, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:
@@ -166,8 +165,7 @@ class AlterConfigsResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterConfigsResource)
+        for item in map(new, repeat(AlterConfigsResource, count)):
             item.resource_type, size = unpack_bh(data, pos)
             pos += 3
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -47,6 +49,7 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
 
     FLEXIBLE = True
+    _ROWS = RowReader("h", "text", "b", "text")
     FIELDS = (
         kipwire.Field(
             "error_code",
@@ -93,37 +96,60 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(AlterConfigsResourceResponse)
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: AlterConfigsResourceResponse
+        while count:
+            rows = AlterConfigsResourceResponse._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AlterConfigsResourceResponse, taken))]
+                for (
+                    item,
+                    item.error_code,
+                    item.error_message,
+                    item.resource_type,
+                    item.resource_name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AlterConfigsResourceResponse, taken)):
+                item.error_code, size = unpack_hB(data, pos)
+                pos += 3
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                item.resource_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.resource_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.resource_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -208,21 +234,20 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = AlterConfigsResourceResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["InitProducerIdRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class InitProducerIdRequest(kipwire.Message):
@@ -81,12 +81,14 @@ class InitProducerIdRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.transactional_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.transactional_id = ""
         else:
             message.transactional_id = None
 
@@ -108,11 +110,11 @@ class InitProducerIdRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        add(pack_i(self.transaction_timeout_ms))
-
+        packed = pack_ix(self.transaction_timeout_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

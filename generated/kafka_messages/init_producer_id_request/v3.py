@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["InitProducerIdRequest"]
 
 unpack_iqhB = struct.Struct(">iqhB").unpack_from
-pack_iqh = struct.Struct(">iqh").pack
+pack_iqhx = struct.Struct(">iqhx").pack
 
 
 class InitProducerIdRequest(kipwire.Message):
@@ -111,12 +111,14 @@ class InitProducerIdRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.transactional_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.transactional_id = ""
         else:
             message.transactional_id = None
 
@@ -138,11 +140,11 @@ class InitProducerIdRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        add(pack_iqh(self.transaction_timeout_ms, self.producer_id, self.producer_epoch))
-
+        packed = pack_iqhx(self.transaction_timeout_ms, self.producer_id, self.producer_epoch)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["InitProducerIdRequest"]
 
 unpack_iqhBBB = struct.Struct(">iqhBBB").unpack_from
-pack_iqhBB = struct.Struct(">iqhBB").pack
+pack_iqhBBx = struct.Struct(">iqhBBx").pack
 
 
 class InitProducerIdRequest(kipwire.Message):
@@ -145,12 +145,14 @@ class InitProducerIdRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.transactional_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.transactional_id = ""
         else:
             message.transactional_id = None
 
@@ -181,19 +183,17 @@ class InitProducerIdRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
 
-        add(
-            pack_iqhBB(
-                self.transaction_timeout_ms,
-                self.producer_id,
-                self.producer_epoch,
-                BOOL_BYTE[self.enable2_pc],
-                BOOL_BYTE[self.keep_prepared_txn],
-            )
+        packed = pack_iqhBBx(
+            self.transaction_timeout_ms,
+            self.producer_id,
+            self.producer_epoch,
+            BOOL_BYTE[self.enable2_pc],
+            BOOL_BYTE[self.keep_prepared_txn],
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

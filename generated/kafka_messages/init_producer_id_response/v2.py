@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["InitProducerIdResponse"]
 
 unpack_ihqhB = struct.Struct(">ihqhB").unpack_from
-pack_ihqh = struct.Struct(">ihqh").pack
+pack_ihqhx = struct.Struct(">ihqhx").pack
 
 
 class InitProducerIdResponse(kipwire.Message):
@@ -96,11 +96,11 @@ class InitProducerIdResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_ihqh(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch))
-
+        packed = pack_ihqhx(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

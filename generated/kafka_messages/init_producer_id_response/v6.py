@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["InitProducerIdResponse"]
 
 unpack_ihqhqhB = struct.Struct(">ihqhqhB").unpack_from
-pack_ihqhqh = struct.Struct(">ihqhqh").pack
+pack_ihqhqhx = struct.Struct(">ihqhqhx").pack
 
 
 class InitProducerIdResponse(kipwire.Message):
@@ -137,20 +137,18 @@ class InitProducerIdResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(
-            pack_ihqhqh(
-                self.throttle_time_ms,
-                self.error_code,
-                self.producer_id,
-                self.producer_epoch,
-                self.ongoing_txn_producer_id,
-                self.ongoing_txn_producer_epoch,
-            )
+        packed = pack_ihqhqhx(
+            self.throttle_time_ms,
+            self.error_code,
+            self.producer_id,
+            self.producer_epoch,
+            self.ongoing_txn_producer_id,
+            self.ongoing_txn_producer_epoch,
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

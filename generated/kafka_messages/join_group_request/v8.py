@@ -15,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -74,41 +75,43 @@ class JoinGroupRequestProtocol(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
         items = []
-        for _ in range(count):
-            item = new(JoinGroupRequestProtocol)
+        for item in map(new, repeat(JoinGroupRequestProtocol, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.metadata = data[pos:end]
                 pos = end
+            elif size:
+                item.metadata = b""
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -126,7 +129,13 @@ class JoinGroupRequestProtocol(kipwire.Struct):
             if type(metadata) is not bytes:
                 metadata = as_bytes(metadata)
             size = len(metadata) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(metadata)
 
             if not item._unknown_tagged_fields:
@@ -286,53 +295,61 @@ class JoinGroupRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         message.session_timeout_ms, message.rebalance_timeout_ms, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_instance_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_instance_id = ""
         else:
             message.group_instance_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.protocol_type = data[pos:end].decode()
             pos = end
+        elif size:
+            message.protocol_type = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.protocols, pos = JoinGroupRequestProtocol._read_many(data, pos, size - 1)
         elif size == 1:
             message.protocols = []
@@ -341,21 +358,22 @@ class JoinGroupRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.reason = data[pos:end].decode()
             pos = end
+        elif size:
+            message.reason = ""
         else:
             message.reason = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class JoinGroupResponseMember(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
         items = []
-        for _ in range(count):
-            item = new(JoinGroupResponseMember)
+        for item in map(new, repeat(JoinGroupResponseMember, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["KRaftVersionRecord"]
 
 unpack_hhB = struct.Struct(">hhB").unpack_from
-pack_hh = struct.Struct(">hh").pack
+pack_hhx = struct.Struct(">hhx").pack
 
 
 class KRaftVersionRecord(kipwire.Message):
@@ -69,11 +69,11 @@ class KRaftVersionRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_hh(self.version, self.kraft_version))
-
+        packed = pack_hhx(self.version, self.kraft_version)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["Voter", "LeaderChangeMessage"]
 unpack_hiB = struct.Struct(">hiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_hi = struct.Struct(">hi").pack
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class Voter(kipwire.Struct):
@@ -31,6 +31,7 @@ class Voter(kipwire.Struct):
     __slots__ = ("voter_id",)
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),)
 
     def __init__(self, *, voter_id: int = 0) -> None:
@@ -39,9 +40,16 @@ class Voter(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+        item: Voter
+        end = pos + 5 * count
+        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
+            items = [*map(new, repeat(Voter, count))]
+            rows = Voter._ROWS(data[pos:end])
+            for item, (item.voter_id,) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(Voter)
+        for item in map(new, repeat(Voter, count)):
             item.voter_id, size = unpack_iB(data, pos)
             pos += 5
             if size:
@@ -56,11 +64,11 @@ class Voter(kipwire.Struct):
         for item in items:
             if not isinstance(item, Voter):
                 raise kipwire.Malformed
-            add(pack_i(item.voter_id))
-
+            packed = pack_ix(item.voter_id)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -135,9 +143,9 @@ class LeaderChangeMessage(kipwire.Message):
         message = new(cls)
         message.version, message.leader_id, size = unpack_hiB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.voters = []
@@ -146,21 +154,20 @@ class LeaderChangeMessage(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.granting_voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.granting_voters = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

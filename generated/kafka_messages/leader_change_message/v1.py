@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["Voter", "LeaderChangeMessage"]
 unpack_hiB = struct.Struct(">hiB").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 pack_hi = struct.Struct(">hi").pack
-pack_i16s = struct.Struct(">i16s").pack
+pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class Voter(kipwire.Struct):
@@ -35,6 +35,7 @@ class Voter(kipwire.Struct):
     __slots__ = ("voter_id", "voter_directory_id")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">i16sx").iter_unpack
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),
         kipwire.Field(
@@ -56,12 +57,23 @@ class Voter(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+        item: Voter
+        end = pos + 21 * count
+        if count > 3 and data[pos + 20 : end : 21].count(0) == count:
+            items = [*map(new, repeat(Voter, count))]
+            rows = Voter._ROWS(data[pos:end])
+            for item, (
+                item.voter_id,
+                voter_directory_id,
+            ) in zip(items, rows):
+                item.voter_directory_id = uuid_from(voter_directory_id)
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(Voter)
+        for item in map(new, repeat(Voter, count)):
             item.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
             pos += 21
-            item.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
+            item.voter_directory_id = uuid_from(voter_directory_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -74,11 +86,11 @@ class Voter(kipwire.Struct):
         for item in items:
             if not isinstance(item, Voter):
                 raise kipwire.Malformed
-            add(pack_i16s(item.voter_id, item.voter_directory_id.bytes))
-
+            packed = pack_i16sx(item.voter_id, item.voter_directory_id.bytes)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -153,9 +165,9 @@ class LeaderChangeMessage(kipwire.Message):
         message = new(cls)
         message.version, message.leader_id, size = unpack_hiB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.voters = []
@@ -164,21 +176,20 @@ class LeaderChangeMessage(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.granting_voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.granting_voters = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,7 +30,7 @@ __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -44,6 +46,7 @@ class MemberResponse(kipwire.Struct):
     __slots__ = ("member_id", "group_instance_id", "error_code")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "h")
     FIELDS = (
         kipwire.Field(
             "member_id", "MemberId", "string", default="", compact=True, about="Id of the member, as in the request."
@@ -71,37 +74,60 @@ class MemberResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(MemberResponse)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: MemberResponse
+        while count:
+            rows = MemberResponse._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(MemberResponse, taken))]
+                for (
+                    item,
+                    item.member_id,
+                    item.group_instance_id,
+                    item.error_code,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(MemberResponse, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.member_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.member_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            else:
-                item.group_instance_id = None
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.group_instance_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.group_instance_id = ""
+                else:
+                    item.group_instance_id = None
 
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.error_code, size = unpack_hB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -123,11 +149,11 @@ class MemberResponse(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
 
-            add(pack_h(item.error_code))
-
+            packed = pack_hx(item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -192,21 +218,20 @@ class LeaveGroupResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.members, pos = MemberResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.members = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

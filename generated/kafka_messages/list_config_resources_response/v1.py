@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,7 +30,7 @@ __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -44,6 +46,7 @@ class ConfigResource(kipwire.Struct):
     __slots__ = ("resource_name", "resource_type")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "b")
     FIELDS = (
         kipwire.Field(
             "resource_name", "ResourceName", "string", default="", compact=True, about="Name of the resource."
@@ -69,26 +72,46 @@ class ConfigResource(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
         items = []
-        for _ in range(count):
-            item = new(ConfigResource)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: ConfigResource
+        while count:
+            rows = ConfigResource._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(ConfigResource, taken))]
+                for (
+                    item,
+                    item.resource_name,
+                    item.resource_type,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(ConfigResource, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.resource_name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.resource_name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.resource_type, size = unpack_bB(data, pos)
+                pos += 2
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -101,11 +124,11 @@ class ConfigResource(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(resource_name)
 
-            add(pack_b(item.resource_type))
-
+            packed = pack_bx(item.resource_type)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -173,21 +196,20 @@ class ListConfigResourcesResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.config_resources, pos = ConfigResource._read_many(data, pos, size - 1)
         elif size == 1:
             message.config_resources = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -82,9 +82,9 @@ class ListGroupsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             states_filter = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -104,9 +104,9 @@ class ListGroupsRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             types_filter = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -124,12 +124,11 @@ class ListGroupsRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -139,8 +138,8 @@ class ListGroupsRequest(kipwire.Message):
         size = len(states_filter) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if states_filter:
-            for element in states_filter:
-                encoded = encode_text(element)
+            for text in states_filter:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -151,8 +150,8 @@ class ListGroupsRequest(kipwire.Message):
         size = len(types_filter) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if types_filter:
-            for element in types_filter:
-                encoded = encode_text(element)
+            for text in types_filter:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -44,6 +46,7 @@ class ListedGroup(kipwire.Struct):
     __slots__ = ("group_id", "protocol_type", "group_state")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "text")
     FIELDS = (
         kipwire.Field(
             "group_id", "GroupId", "string", default="", compact=True, entity_type="groupId", about="Id of the group."
@@ -79,48 +82,72 @@ class ListedGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(ListedGroup)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: ListedGroup
+        while count:
+            rows = ListedGroup._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(ListedGroup, taken))]
+                for (
+                    item,
+                    item.group_id,
+                    item.protocol_type,
+                    item.group_state,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(ListedGroup, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.group_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.group_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.protocol_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.protocol_type = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.protocol_type = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.group_state = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.group_state = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.group_state = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -211,21 +238,20 @@ class ListGroupsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = ListedGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

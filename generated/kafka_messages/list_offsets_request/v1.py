@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class ListOffsetsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "timestamp")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -61,9 +62,19 @@ class ListOffsetsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+        item: ListOffsetsPartition
+        end = pos + 12 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(ListOffsetsPartition, count))]
+            rows = ListOffsetsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.timestamp,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsPartition)
+        for item in map(new, repeat(ListOffsetsPartition, count)):
             item.partition_index, item.timestamp = unpack_iq(data, pos)
             pos += 12
             items.append(item)
@@ -107,8 +118,7 @@ class ListOffsetsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsTopic)
+        for item in map(new, repeat(ListOffsetsTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,9 +30,9 @@ __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ibB = struct.Struct(">ibB").unpack_from
 unpack_iiqB = struct.Struct(">iiqB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ib = struct.Struct(">ib").pack
-pack_iiq = struct.Struct(">iiq").pack
+pack_iiqx = struct.Struct(">iiqx").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class ListOffsetsPartition(kipwire.Struct):
@@ -49,6 +50,7 @@ class ListOffsetsPartition(kipwire.Struct):
     __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iiqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -85,9 +87,20 @@ class ListOffsetsPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
+        item: ListOffsetsPartition
+        end = pos + 17 * count
+        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
+            items = [*map(new, repeat(ListOffsetsPartition, count))]
+            rows = ListOffsetsPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.current_leader_epoch,
+                item.timestamp,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsPartition)
+        for item in map(new, repeat(ListOffsetsPartition, count)):
             item.partition_index, item.current_leader_epoch, item.timestamp, size = unpack_iiqB(data, pos)
             pos += 17
             if size:
@@ -102,11 +115,11 @@ class ListOffsetsPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, ListOffsetsPartition):
                 raise kipwire.Malformed
-            add(pack_iiq(item.partition_index, item.current_leader_epoch, item.timestamp))
-
+            packed = pack_iiqx(item.partition_index, item.current_leader_epoch, item.timestamp)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -146,36 +159,36 @@ class ListOffsetsTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsTopic)
+        for item in map(new, repeat(ListOffsetsTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = ListOffsetsPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -288,9 +301,9 @@ class ListOffsetsRequest(kipwire.Message):
         message = new(cls)
         message.replica_id, message.isolation_level, size = unpack_ibB(data, pos)
         pos += 6
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = ListOffsetsTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -315,11 +328,11 @@ class ListOffsetsRequest(kipwire.Message):
         if topics:
             ListOffsetsTopic._write_many(topics, add)
 
-        add(pack_i(self.timeout_ms))
-
+        packed = pack_ix(self.timeout_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     __slots__ = ("partition_index", "error_code", "timestamp", "offset")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ihqq").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -75,9 +76,21 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+        item: ListOffsetsPartitionResponse
+        end = pos + 22 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]
+            rows = ListOffsetsPartitionResponse._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsPartitionResponse)
+        for item in map(new, repeat(ListOffsetsPartitionResponse, count)):
             item.partition_index, item.error_code, item.timestamp, item.offset = unpack_ihqq(data, pos)
             pos += 22
             items.append(item)
@@ -121,8 +134,7 @@ class ListOffsetsTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsTopicResponse)
+        for item in map(new, repeat(ListOffsetsTopicResponse, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +30,7 @@ __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffs
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihqqiB = struct.Struct(">ihqqiB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_ihqqi = struct.Struct(">ihqqi").pack
+pack_ihqqix = struct.Struct(">ihqqix").pack
 
 
 class ListOffsetsPartitionResponse(kipwire.Struct):
@@ -48,6 +49,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihqqix").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -106,9 +108,22 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
+        item: ListOffsetsPartitionResponse
+        end = pos + 27 * count
+        if count > 3 and data[pos + 26 : end : 27].count(0) == count:
+            items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]
+            rows = ListOffsetsPartitionResponse._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+                item.timestamp,
+                item.offset,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsPartitionResponse)
+        for item in map(new, repeat(ListOffsetsPartitionResponse, count)):
             item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch, size = unpack_ihqqiB(
                 data, pos
             )
@@ -125,11 +140,11 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         for item in items:
             if not isinstance(item, ListOffsetsPartitionResponse):
                 raise kipwire.Malformed
-            add(pack_ihqqi(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch))
-
+            packed = pack_ihqqix(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -169,36 +184,36 @@ class ListOffsetsTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(ListOffsetsTopicResponse)
+        for item in map(new, repeat(ListOffsetsTopicResponse, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = ListOffsetsPartitionResponse._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -280,21 +295,20 @@ class ListOffsetsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = ListOffsetsTopicResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowPackers, RowReader
 from kipwire.wire import (
     ONE_BYTE,
-    PACK_INT32,
     UNPACK_INT32,
     as_list,
     encode_text,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +31,6 @@ __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPart
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -47,6 +47,8 @@ class OngoingPartitionReassignment(kipwire.Struct):
     __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "*i", "*i", "*i")
+    _PACK = RowPackers("i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
@@ -97,51 +99,70 @@ class OngoingPartitionReassignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OngoingPartitionReassignment], int]:
         items = []
-        for _ in range(count):
-            item = new(OngoingPartitionReassignment)
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.replicas = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: OngoingPartitionReassignment
+        while count:
+            rows = OngoingPartitionReassignment._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(OngoingPartitionReassignment, taken))]
+                for (
+                    item,
+                    item.partition_index,
+                    item.replicas,
+                    item.adding_replicas,
+                    item.removing_replicas,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(OngoingPartitionReassignment, taken)):
+                item.partition_index, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.replicas = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.adding_replicas = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.adding_replicas = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.removing_replicas = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.removing_replicas = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -152,31 +173,32 @@ class OngoingPartitionReassignment(kipwire.Struct):
             replicas = item.replicas
             if type(replicas) is not list:
                 replicas = as_list(replicas)
-            size = len(replicas) + 1
-            add(pack_i(item.partition_index))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replicas:
-                add(PACK_INT32[len(replicas)](*replicas))
-
+            size1 = len(replicas) + 1
             adding_replicas = item.adding_replicas
             if type(adding_replicas) is not list:
                 adding_replicas = as_list(adding_replicas)
-            size = len(adding_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if adding_replicas:
-                add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
+            size2 = len(adding_replicas) + 1
             removing_replicas = item.removing_replicas
             if type(removing_replicas) is not list:
                 removing_replicas = as_list(removing_replicas)
-            size = len(removing_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if removing_replicas:
-                add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
+            size3 = len(removing_replicas) + 1
+            packed = OngoingPartitionReassignment._PACK[
+                size1,
+                size2,
+                size3,
+            ](
+                item.partition_index,
+                size1,
+                *replicas,
+                size2,
+                *adding_replicas,
+                size3,
+                *removing_replicas,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -222,36 +244,36 @@ class OngoingTopicReassignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OngoingTopicReassignment], int]:
         items = []
-        for _ in range(count):
-            item = new(OngoingTopicReassignment)
+        for item in map(new, repeat(OngoingTopicReassignment, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = OngoingPartitionReassignment._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -353,32 +375,33 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = OngoingTopicReassignment._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

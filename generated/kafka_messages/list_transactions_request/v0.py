@@ -79,9 +79,9 @@ class ListTransactionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             state_filters = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -101,9 +101,9 @@ class ListTransactionsRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)]
             pos += (size - 1) * 8
         elif size == 1:
@@ -111,12 +111,11 @@ class ListTransactionsRequest(kipwire.Message):
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -126,8 +125,8 @@ class ListTransactionsRequest(kipwire.Message):
         size = len(state_filters) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if state_filters:
-            for element in state_filters:
-                encoded = encode_text(element)
+            for text in state_filters:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

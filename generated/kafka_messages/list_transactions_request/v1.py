@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ListTransactionsRequest"]
 
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_q = struct.Struct(">q").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class ListTransactionsRequest(kipwire.Message):
@@ -101,9 +101,9 @@ class ListTransactionsRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             state_filters = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -123,9 +123,9 @@ class ListTransactionsRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)]
             pos += (size - 1) * 8
         elif size == 1:
@@ -148,8 +148,8 @@ class ListTransactionsRequest(kipwire.Message):
         size = len(state_filters) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if state_filters:
-            for element in state_filters:
-                encoded = encode_text(element)
+            for text in state_filters:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
@@ -162,11 +162,11 @@ class ListTransactionsRequest(kipwire.Message):
         if producer_id_filters:
             add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
 
-        add(pack_q(self.duration_filter))
-
+        packed = pack_qx(self.duration_filter)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

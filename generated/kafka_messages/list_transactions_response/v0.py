@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -45,6 +47,7 @@ class TransactionState(kipwire.Struct):
     __slots__ = ("transactional_id", "producer_id", "transaction_state")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "q", "text")
     FIELDS = (
         kipwire.Field(
             "transactional_id",
@@ -85,37 +88,59 @@ class TransactionState(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
         items = []
-        for _ in range(count):
-            item = new(TransactionState)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.transactional_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TransactionState
+        while count:
+            rows = TransactionState._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TransactionState, taken))]
+                for (
+                    item,
+                    item.transactional_id,
+                    item.producer_id,
+                    item.transaction_state,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TransactionState, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.transactional_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.transactional_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.producer_id, size = unpack_qB(data, pos)
-            pos += 9
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.transaction_state = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                item.producer_id, size = unpack_qB(data, pos)
+                pos += 9
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.transaction_state = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.transaction_state = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -221,9 +246,9 @@ class ListTransactionsResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             unknown_state_filters = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -243,21 +268,20 @@ class ListTransactionsResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.transaction_states, pos = TransactionState._read_many(data, pos, size - 1)
         elif size == 1:
             message.transaction_states = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -268,8 +292,8 @@ class ListTransactionsResponse(kipwire.Message):
         add(pack_ih(self.throttle_time_ms, self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if unknown_state_filters:
-            for element in unknown_state_filters:
-                encoded = encode_text(element)
+            for text in unknown_state_filters:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)

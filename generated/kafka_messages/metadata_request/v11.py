@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +34,7 @@ __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_BBB = struct.Struct(">BBB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_BB = struct.Struct(">BB").pack
+pack_BBx = struct.Struct(">BBx").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
@@ -81,26 +82,26 @@ class MetadataRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataRequestTopic)
+        for item in map(new, repeat(MetadataRequestTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            item.topic_id = uuid_from(topic_id)
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 item.name = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -200,9 +201,9 @@ class MetadataRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = MetadataRequestTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -231,11 +232,13 @@ class MetadataRequest(kipwire.Message):
         if topics:
             MetadataRequestTopic._write_many(topics, add)
 
-        add(pack_BB(BOOL_BYTE[self.allow_auto_topic_creation], BOOL_BYTE[self.include_topic_authorized_operations]))
-
+        packed = pack_BBx(
+            BOOL_BYTE[self.allow_auto_topic_creation], BOOL_BYTE[self.include_topic_authorized_operations]
+        )
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 unpack_BBBB = struct.Struct(">BBBB").unpack_from
-pack_BBB = struct.Struct(">BBB").pack
+pack_BBBx = struct.Struct(">BBBx").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
@@ -43,6 +45,7 @@ class MetadataRequestTopic(kipwire.Struct):
     __slots__ = ("name",)
 
     FLEXIBLE = True
+    _ROWS = RowReader("text")
     FIELDS = (
         kipwire.Field(
             "name",
@@ -62,26 +65,44 @@ class MetadataRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataRequestTopic)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: MetadataRequestTopic
+        while count:
+            rows = MetadataRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(MetadataRequestTopic, taken))]
+                for (
+                    item,
+                    item.name,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(MetadataRequestTopic, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -194,9 +215,9 @@ class MetadataRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = MetadataRequestTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -228,17 +249,15 @@ class MetadataRequest(kipwire.Message):
         if topics:
             MetadataRequestTopic._write_many(topics, add)
 
-        add(
-            pack_BBB(
-                BOOL_BYTE[self.allow_auto_topic_creation],
-                BOOL_BYTE[self.include_cluster_authorized_operations],
-                BOOL_BYTE[self.include_topic_authorized_operations],
-            )
+        packed = pack_BBBx(
+            BOOL_BYTE[self.allow_auto_topic_creation],
+            BOOL_BYTE[self.include_cluster_authorized_operations],
+            BOOL_BYTE[self.include_topic_authorized_operations],
         )
-
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,12 +7,12 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
-    PACK_INT32,
     UNPACK_INT32,
     as_list,
     encode_text,
@@ -20,6 +20,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -38,8 +39,8 @@ unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16sB = struct.Struct(">16sB").pack
 pack_h = struct.Struct(">h").pack
-pack_hiii = struct.Struct(">hiii").pack
 pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class MetadataResponseBroker(kipwire.Struct):
@@ -55,6 +56,7 @@ class MetadataResponseBroker(kipwire.Struct):
     __slots__ = ("node_id", "host", "port", "rack")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -96,37 +98,60 @@ class MetadataResponseBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponseBroker)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: MetadataResponseBroker
+        while count:
+            rows = MetadataResponseBroker._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(MetadataResponseBroker, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                    item.rack,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(MetadataResponseBroker, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.rack = data[pos:end].decode()
-                pos = end
-            else:
-                item.rack = None
+                item.port, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.rack = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.rack = ""
+                else:
+                    item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -184,6 +209,8 @@ class MetadataResponsePartition(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i")
+    _PACK = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field(
             "error_code",
@@ -268,51 +295,73 @@ class MetadataResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponsePartition)
-            item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
-            pos += 15
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.replica_nodes = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: MetadataResponsePartition
+        while count:
+            rows = MetadataResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(MetadataResponsePartition, taken))]
+                for (
+                    item,
+                    item.error_code,
+                    item.partition_index,
+                    item.leader_id,
+                    item.leader_epoch,
+                    item.replica_nodes,
+                    item.isr_nodes,
+                    item.offline_replicas,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(MetadataResponsePartition, taken)):
+                item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
+                pos += 15
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.replica_nodes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.isr_nodes = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.isr_nodes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.offline_replicas = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.offline_replicas = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -323,31 +372,35 @@ class MetadataResponsePartition(kipwire.Struct):
             replica_nodes = item.replica_nodes
             if type(replica_nodes) is not list:
                 replica_nodes = as_list(replica_nodes)
-            size = len(replica_nodes) + 1
-            add(pack_hiii(item.error_code, item.partition_index, item.leader_id, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replica_nodes:
-                add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-
+            size1 = len(replica_nodes) + 1
             isr_nodes = item.isr_nodes
             if type(isr_nodes) is not list:
                 isr_nodes = as_list(isr_nodes)
-            size = len(isr_nodes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if isr_nodes:
-                add(PACK_INT32[len(isr_nodes)](*isr_nodes))
-
+            size2 = len(isr_nodes) + 1
             offline_replicas = item.offline_replicas
             if type(offline_replicas) is not list:
                 offline_replicas = as_list(offline_replicas)
-            size = len(offline_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if offline_replicas:
-                add(PACK_INT32[len(offline_replicas)](*offline_replicas))
-
+            size3 = len(offline_replicas) + 1
+            packed = MetadataResponsePartition._PACK[
+                size1,
+                size2,
+                size3,
+            ](
+                item.error_code,
+                item.partition_index,
+                item.leader_id,
+                item.leader_epoch,
+                size1,
+                *replica_nodes,
+                size2,
+                *isr_nodes,
+                size3,
+                *offline_replicas,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -448,26 +501,27 @@ class MetadataResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponseTopic)
+        for item in map(new, repeat(MetadataResponseTopic, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 item.name = None
 
             topic_id, is_internal, size = unpack_16sBB(data, pos)
             pos += 18
-            item.topic_id = uuid.UUID(bytes=topic_id)
+            item.topic_id = uuid_from(topic_id)
             item.is_internal = FALSE_TRUE[is_internal]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = MetadataResponsePartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
@@ -507,11 +561,11 @@ class MetadataResponseTopic(kipwire.Struct):
             if partitions:
                 MetadataResponsePartition._write_many(partitions, add)
 
-            add(pack_i(item.topic_authorized_operations))
-
+            packed = pack_ix(item.topic_authorized_operations)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -612,9 +666,9 @@ class MetadataResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.brokers, pos = MetadataResponseBroker._read_many(data, pos, size - 1)
         elif size == 1:
             message.brokers = []
@@ -623,32 +677,33 @@ class MetadataResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.controller_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = MetadataResponseTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

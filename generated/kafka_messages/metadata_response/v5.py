@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ class MetadataResponseBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponseBroker)
+        for item in map(new, repeat(MetadataResponseBroker, count)):
             item.node_id, size = unpack_ih(data, pos)
             pos += 6
             if size >= 0:
@@ -208,8 +207,7 @@ class MetadataResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponsePartition)
+        for item in map(new, repeat(MetadataResponsePartition, count)):
             item.error_code, item.partition_index, item.leader_id, size = unpack_hiii(data, pos)
             pos += 14
             if size > 0:
@@ -337,8 +335,7 @@ class MetadataResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(MetadataResponseTopic)
+        for item in map(new, repeat(MetadataResponseTopic, count)):
             item.error_code, size = unpack_hh(data, pos)
             pos += 4
             if size >= 0:

@@ -36,16 +36,14 @@ class NoOpRecord(kipwire.Message):
     @classmethod
     def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
         message = new(cls)
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-
         if not self._unknown_tagged_fields:
             add(b"\0")
         else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +88,7 @@ class OffsetCommitRequestPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitRequestPartition)
+        for item in map(new, repeat(OffsetCommitRequestPartition, count)):
             item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqih(data, pos)
             pos += 18
             if size >= 0:
@@ -156,8 +155,7 @@ class OffsetCommitRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitRequestTopic)
+        for item in map(new, repeat(OffsetCommitRequestTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 
 
 class OffsetCommitResponsePartition(kipwire.Struct):
@@ -37,6 +37,7 @@ class OffsetCommitResponsePartition(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -60,9 +61,19 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+        item: OffsetCommitResponsePartition
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(OffsetCommitResponsePartition, count))]
+            rows = OffsetCommitResponsePartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitResponsePartition)
+        for item in map(new, repeat(OffsetCommitResponsePartition, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
             if size:
@@ -77,11 +88,11 @@ class OffsetCommitResponsePartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetCommitResponsePartition):
                 raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
-
+            packed = pack_ihx(item.partition_index, item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -128,26 +139,24 @@ class OffsetCommitResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitResponseTopic)
+        for item in map(new, repeat(OffsetCommitResponseTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = OffsetCommitResponsePartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -225,21 +234,20 @@ class OffsetCommitResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = OffsetCommitResponseTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

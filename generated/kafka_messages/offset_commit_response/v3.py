@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class OffsetCommitResponsePartition(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -59,9 +60,19 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
+        item: OffsetCommitResponsePartition
+        end = pos + 6 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(OffsetCommitResponsePartition, count))]
+            rows = OffsetCommitResponsePartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitResponsePartition)
+        for item in map(new, repeat(OffsetCommitResponsePartition, count)):
             item.partition_index, item.error_code = unpack_ih(data, pos)
             pos += 6
             items.append(item)
@@ -113,8 +124,7 @@ class OffsetCommitResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetCommitResponseTopic)
+        for item in map(new, repeat(OffsetCommitResponseTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

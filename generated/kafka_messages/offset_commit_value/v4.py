@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     encode_text,
@@ -29,8 +29,8 @@ unpack_16s = struct.Struct(">16s").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
 unpack_qiB = struct.Struct(">qiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_q = struct.Struct(">q").pack
 pack_qi = struct.Struct(">qi").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class OffsetCommitValue(kipwire.Message):
@@ -124,12 +124,14 @@ class OffsetCommitValue(kipwire.Message):
         message.topic_id = ZERO_UUID
         message.offset, message.leader_epoch, size = unpack_qiB(data, pos)
         pos += 13
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.metadata = data[pos:end].decode()
             pos = end
+        elif size:
+            message.metadata = ""
         else:
             raise kipwire.Malformed
 
@@ -148,18 +150,18 @@ class OffsetCommitValue(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(metadata)
 
-        add(pack_q(self.commit_timestamp))
-
+        packed = pack_qx(self.commit_timestamp)
         if self.topic_id == ZERO_UUID and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             (topic_id,) = unpack_16s(data, pos)
             pos += 16
-            self.topic_id = uuid.UUID(bytes=topic_id)
+            self.topic_id = uuid_from(topic_id)
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

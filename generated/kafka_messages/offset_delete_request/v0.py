@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
     __slots__ = ("partition_index",)
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">i").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -46,9 +47,16 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestPartition], int]:
+        item: OffsetDeleteRequestPartition
+        end = pos + 4 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(OffsetDeleteRequestPartition, count))]
+            rows = OffsetDeleteRequestPartition._ROWS(data[pos:end])
+            for item, (item.partition_index,) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetDeleteRequestPartition)
+        for item in map(new, repeat(OffsetDeleteRequestPartition, count)):
             (item.partition_index,) = unpack_i(data, pos)
             pos += 4
             items.append(item)
@@ -94,8 +102,7 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetDeleteRequestTopic)
+        for item in map(new, repeat(OffsetDeleteRequestTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

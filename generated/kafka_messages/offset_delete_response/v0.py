@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -64,9 +65,19 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponsePartition], int]:
+        item: OffsetDeleteResponsePartition
+        end = pos + 6 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(OffsetDeleteResponsePartition, count))]
+            rows = OffsetDeleteResponsePartition._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetDeleteResponsePartition)
+        for item in map(new, repeat(OffsetDeleteResponsePartition, count)):
             item.partition_index, item.error_code = unpack_ih(data, pos)
             pos += 6
             items.append(item)
@@ -112,8 +123,7 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetDeleteResponseTopic)
+        for item in map(new, repeat(OffsetDeleteResponseTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -20,6 +20,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -36,7 +37,7 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -78,14 +79,13 @@ class OffsetFetchRequestTopics(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchRequestTopics)
+        for item in map(new, repeat(OffsetFetchRequestTopics, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -93,12 +93,11 @@ class OffsetFetchRequestTopics(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -194,47 +193,49 @@ class OffsetFetchRequestGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchRequestGroup)
+        for item in map(new, repeat(OffsetFetchRequestGroup, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.member_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.member_id = ""
             else:
                 item.member_id = None
 
             item.member_epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = OffsetFetchRequestTopics._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 item.topics = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -331,9 +332,9 @@ class OffsetFetchRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = OffsetFetchRequestGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
@@ -358,11 +359,11 @@ class OffsetFetchRequest(kipwire.Message):
         if groups:
             OffsetFetchRequestGroup._write_many(groups, add)
 
-        add(pack_B(BOOL_BYTE[self.require_stable]))
-
+        packed = pack_Bx(BOOL_BYTE[self.require_stable])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

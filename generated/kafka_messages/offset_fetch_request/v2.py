@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchRequestTopic)
+        for item in map(new, repeat(OffsetFetchRequestTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 
 
 class OffsetFetchRequestTopic(kipwire.Struct):
@@ -45,6 +47,7 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     __slots__ = ("name", "partition_indexes")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
@@ -67,38 +70,57 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchRequestTopic)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: OffsetFetchRequestTopic
+        while count:
+            rows = OffsetFetchRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(OffsetFetchRequestTopic, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.partition_indexes,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(OffsetFetchRequestTopic, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partition_indexes = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partition_indexes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -201,20 +223,22 @@ class OffsetFetchRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = OffsetFetchRequestTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -247,11 +271,11 @@ class OffsetFetchRequest(kipwire.Message):
         if topics:
             OffsetFetchRequestTopic._write_many(topics, add)
 
-        add(pack_B(BOOL_BYTE[self.require_stable]))
-
+        packed = pack_Bx(BOOL_BYTE[self.require_stable])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -38,7 +40,7 @@ unpack_hB = struct.Struct(">hB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqiB = struct.Struct(">iqiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 pack_i = struct.Struct(">i").pack
 pack_iqi = struct.Struct(">iqi").pack
 
@@ -59,6 +61,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
     __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "q", "i", "text", "h")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
         kipwire.Field(
@@ -112,26 +115,49 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartitions], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchResponsePartitions)
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
-            pos += 17
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.metadata = data[pos:end].decode()
-                pos = end
-            else:
-                item.metadata = None
+        patience = MANY
+        item: OffsetFetchResponsePartitions
+        while count:
+            rows = OffsetFetchResponsePartitions._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(OffsetFetchResponsePartitions, taken))]
+                for (
+                    item,
+                    item.partition_index,
+                    item.committed_offset,
+                    item.committed_leader_epoch,
+                    item.metadata,
+                    item.error_code,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(OffsetFetchResponsePartitions, taken)):
+                item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
+                pos += 17
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.metadata = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.metadata = ""
+                else:
+                    item.metadata = None
 
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.error_code, size = unpack_hB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -149,11 +175,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(metadata)
 
-            add(pack_h(item.error_code))
-
+            packed = pack_hx(item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -200,26 +226,24 @@ class OffsetFetchResponseTopics(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopics], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchResponseTopics)
+        for item in map(new, repeat(OffsetFetchResponseTopics, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = OffsetFetchResponsePartitions._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -286,24 +310,25 @@ class OffsetFetchResponseGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchResponseGroup)
+        for item in map(new, repeat(OffsetFetchResponseGroup, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = OffsetFetchResponseTopics._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
@@ -337,11 +362,11 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             if topics:
                 OffsetFetchResponseTopics._write_many(topics, add)
 
-            add(pack_h(item.error_code))
-
+            packed = pack_hx(item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -399,21 +424,20 @@ class OffsetFetchResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = OffsetFetchResponseGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchResponsePartition)
+        for item in map(new, repeat(OffsetFetchResponsePartition, count)):
             item.partition_index, item.committed_offset, size = unpack_iqh(data, pos)
             pos += 14
             if size >= 0:
@@ -135,8 +134,7 @@ class OffsetFetchResponseTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetFetchResponseTopic)
+        for item in map(new, repeat(OffsetFetchResponseTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class OffsetForLeaderPartition(kipwire.Struct):
     __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
         kipwire.Field(
@@ -59,9 +60,20 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
+        item: OffsetForLeaderPartition
+        end = pos + 12 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(OffsetForLeaderPartition, count))]
+            rows = OffsetForLeaderPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.current_leader_epoch,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderPartition)
+        for item in map(new, repeat(OffsetForLeaderPartition, count)):
             item.partition, item.current_leader_epoch, item.leader_epoch = unpack_iii(data, pos)
             pos += 12
             items.append(item)
@@ -107,8 +119,7 @@ class OffsetForLeaderTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderTopic)
+        for item in map(new, repeat(OffsetForLeaderTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

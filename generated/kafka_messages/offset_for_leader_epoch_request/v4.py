@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -29,7 +30,7 @@ __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderE
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiiB = struct.Struct(">iiiB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_iii = struct.Struct(">iii").pack
+pack_iiix = struct.Struct(">iiix").pack
 
 
 class OffsetForLeaderPartition(kipwire.Struct):
@@ -45,6 +46,7 @@ class OffsetForLeaderPartition(kipwire.Struct):
     __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iiix").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
         kipwire.Field(
@@ -69,9 +71,20 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
+        item: OffsetForLeaderPartition
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(OffsetForLeaderPartition, count))]
+            rows = OffsetForLeaderPartition._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.current_leader_epoch,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderPartition)
+        for item in map(new, repeat(OffsetForLeaderPartition, count)):
             item.partition, item.current_leader_epoch, item.leader_epoch, size = unpack_iiiB(data, pos)
             pos += 13
             if size:
@@ -86,11 +99,11 @@ class OffsetForLeaderPartition(kipwire.Struct):
         for item in items:
             if not isinstance(item, OffsetForLeaderPartition):
                 raise kipwire.Malformed
-            add(pack_iii(item.partition, item.current_leader_epoch, item.leader_epoch))
-
+            packed = pack_iiix(item.partition, item.current_leader_epoch, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -137,36 +150,36 @@ class OffsetForLeaderTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderTopic)
+        for item in map(new, repeat(OffsetForLeaderTopic, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = OffsetForLeaderPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -250,21 +263,20 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
         message = new(cls)
         message.replica_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = OffsetForLeaderTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

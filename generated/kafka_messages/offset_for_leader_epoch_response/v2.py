@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class EpochEndOffset(kipwire.Struct):
     __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">hiiq").iter_unpack
     FIELDS = (
         kipwire.Field(
             "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
@@ -74,9 +75,21 @@ class EpochEndOffset(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
+        item: EpochEndOffset
+        end = pos + 18 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(EpochEndOffset, count))]
+            rows = EpochEndOffset._ROWS(data[pos:end])
+            for item, (
+                item.error_code,
+                item.partition,
+                item.leader_epoch,
+                item.end_offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(EpochEndOffset)
+        for item in map(new, repeat(EpochEndOffset, count)):
             item.error_code, item.partition, item.leader_epoch, item.end_offset = unpack_hiiq(data, pos)
             pos += 18
             items.append(item)
@@ -122,8 +135,7 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderTopicResult)
+        for item in map(new, repeat(OffsetForLeaderTopicResult, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,7 +29,7 @@ __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpoch
 
 unpack_hiiqB = struct.Struct(">hiiqB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_hiiq = struct.Struct(">hiiq").pack
+pack_hiiqx = struct.Struct(">hiiqx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -46,6 +47,7 @@ class EpochEndOffset(kipwire.Struct):
     __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">hiiqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
@@ -82,9 +84,21 @@ class EpochEndOffset(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
+        item: EpochEndOffset
+        end = pos + 19 * count
+        if count > 3 and data[pos + 18 : end : 19].count(0) == count:
+            items = [*map(new, repeat(EpochEndOffset, count))]
+            rows = EpochEndOffset._ROWS(data[pos:end])
+            for item, (
+                item.error_code,
+                item.partition,
+                item.leader_epoch,
+                item.end_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(EpochEndOffset)
+        for item in map(new, repeat(EpochEndOffset, count)):
             item.error_code, item.partition, item.leader_epoch, item.end_offset, size = unpack_hiiqB(data, pos)
             pos += 19
             if size:
@@ -99,11 +113,11 @@ class EpochEndOffset(kipwire.Struct):
         for item in items:
             if not isinstance(item, EpochEndOffset):
                 raise kipwire.Malformed
-            add(pack_hiiq(item.error_code, item.partition, item.leader_epoch, item.end_offset))
-
+            packed = pack_hiiqx(item.error_code, item.partition, item.leader_epoch, item.end_offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -150,36 +164,36 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(OffsetForLeaderTopicResult)
+        for item in map(new, repeat(OffsetForLeaderTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = EpochEndOffset._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -263,21 +277,20 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = OffsetForLeaderTopicResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

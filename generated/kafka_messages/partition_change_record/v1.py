@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -32,7 +32,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
 pack_b = struct.Struct(">b").pack
 pack_i = struct.Struct(">i").pack
-pack_i16s = struct.Struct(">i16s").pack
+pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class PartitionChangeRecord(kipwire.Message):
@@ -211,7 +211,7 @@ class PartitionChangeRecord(kipwire.Message):
         message.directories = None
         message.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid.UUID(bytes=topic_id)
+        message.topic_id = uuid_from(topic_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -219,8 +219,7 @@ class PartitionChangeRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_i16s(self.partition_id, self.topic_id.bytes))
-
+        packed = pack_i16sx(self.partition_id, self.topic_id.bytes)
         if (
             self.isr is None
             and self.leader == -2
@@ -231,17 +230,18 @@ class PartitionChangeRecord(kipwire.Message):
             and self.directories is None
             and not self._unknown_tagged_fields
         ):
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.isr = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -254,9 +254,9 @@ class PartitionChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.replicas = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -266,9 +266,9 @@ class PartitionChangeRecord(kipwire.Message):
         elif tag == 3:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -278,9 +278,9 @@ class PartitionChangeRecord(kipwire.Message):
         elif tag == 4:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -293,11 +293,13 @@ class PartitionChangeRecord(kipwire.Message):
         elif tag == 8:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 end = pos + (size - 1) * 16
-                self.directories = [uuid.UUID(bytes=data[at : at + 16]) for at in range(pos, end, 16)]
+                if end > len(data):
+                    raise kipwire.Malformed
+                self.directories = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
                 pos = end
             elif size == 1:
                 self.directories = []

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -32,7 +32,7 @@ unpack_i16sB = struct.Struct(">i16sB").unpack_from
 unpack_iiiB = struct.Struct(">iiiB").unpack_from
 pack_b = struct.Struct(">b").pack
 pack_i16s = struct.Struct(">i16s").pack
-pack_iii = struct.Struct(">iii").pack
+pack_iiix = struct.Struct(">iiix").pack
 
 
 class PartitionRecord(kipwire.Message):
@@ -189,10 +189,10 @@ class PartitionRecord(kipwire.Message):
         message.leader_recovery_state = 0
         message.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid.UUID(bytes=topic_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.topic_id = uuid_from(topic_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -202,9 +202,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.isr = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -214,9 +214,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -226,9 +226,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -278,11 +278,11 @@ class PartitionRecord(kipwire.Message):
         if adding_replicas:
             add(PACK_INT32[len(adding_replicas)](*adding_replicas))
 
-        add(pack_iii(self.leader, self.leader_epoch, self.partition_epoch))
-
+        packed = pack_iiix(self.leader, self.leader_epoch, self.partition_epoch)
         if self.leader_recovery_state == 0 and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

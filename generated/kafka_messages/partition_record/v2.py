@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -245,10 +245,10 @@ class PartitionRecord(kipwire.Message):
         message.last_known_elr = None
         message.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid.UUID(bytes=topic_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.topic_id = uuid_from(topic_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -258,9 +258,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.isr = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -270,9 +270,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -282,9 +282,9 @@ class PartitionRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
             pos += (size - 1) * 4
         elif size == 1:
@@ -294,23 +294,24 @@ class PartitionRecord(kipwire.Message):
 
         message.leader, message.leader_epoch, message.partition_epoch, size = unpack_iiiB(data, pos)
         pos += 13
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             end = pos + (size - 1) * 16
-            message.directories = [uuid.UUID(bytes=data[at : at + 16]) for at in range(pos, end, 16)]
+            if end > len(data):
+                raise kipwire.Malformed
+            message.directories = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
             pos = end
         elif size == 1:
             message.directories = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -373,9 +374,9 @@ class PartitionRecord(kipwire.Message):
         elif tag == 1:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -385,9 +386,9 @@ class PartitionRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class PartitionProduceData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionProduceData)
+        for item in map(new, repeat(PartitionProduceData, count)):
             item.index, size = unpack_ii(data, pos)
             pos += 8
             if size >= 0:
@@ -130,8 +129,7 @@ class TopicProduceData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicProduceData)
+        for item in map(new, repeat(TopicProduceData, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

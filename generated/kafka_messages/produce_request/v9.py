@@ -15,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -69,30 +70,30 @@ class PartitionProduceData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionProduceData)
+        for item in map(new, repeat(PartitionProduceData, count)):
             item.index, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.records = data[pos:end]
                 pos = end
+            elif size:
+                item.records = b""
             else:
                 item.records = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -110,7 +111,13 @@ class PartitionProduceData(kipwire.Struct):
                     records = as_bytes(records)
                 size = len(records) + 1
             add(pack_i(item.index))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             if not item._unknown_tagged_fields:
@@ -163,36 +170,36 @@ class TopicProduceData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicProduceData)
+        for item in map(new, repeat(TopicProduceData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partition_data, pos = PartitionProduceData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partition_data = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -308,32 +315,33 @@ class ProduceRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.transactional_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.transactional_id = ""
         else:
             message.transactional_id = None
 
         message.acks, message.timeout_ms, size = unpack_hiB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topic_data, pos = TopicProduceData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topic_data = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

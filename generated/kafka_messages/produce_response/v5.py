@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class PartitionProduceResponse(kipwire.Struct):
     __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ihqqq").iter_unpack
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
         kipwire.Field(
@@ -93,9 +94,22 @@ class PartitionProduceResponse(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
+        item: PartitionProduceResponse
+        end = pos + 30 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(PartitionProduceResponse, count))]
+            rows = PartitionProduceResponse._ROWS(data[pos:end])
+            for item, (
+                item.index,
+                item.error_code,
+                item.base_offset,
+                item.log_append_time_ms,
+                item.log_start_offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionProduceResponse)
+        for item in map(new, repeat(PartitionProduceResponse, count)):
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset = (
                 unpack_ihqqq(data, pos)
             )
@@ -156,8 +170,7 @@ class TopicProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicProduceResponse)
+        for item in map(new, repeat(TopicProduceResponse, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

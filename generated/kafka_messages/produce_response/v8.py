@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
         items = []
-        for _ in range(count):
-            item = new(BatchIndexAndErrorMessage)
+        for item in map(new, repeat(BatchIndexAndErrorMessage, count)):
             item.batch_index, size = unpack_ih(data, pos)
             pos += 6
             if size >= 0:
@@ -196,8 +195,7 @@ class PartitionProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionProduceResponse)
+        for item in map(new, repeat(PartitionProduceResponse, count)):
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
                 unpack_ihqqqi(data, pos)
             )
@@ -290,8 +288,7 @@ class TopicProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicProduceResponse)
+        for item in map(new, repeat(TopicProduceResponse, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -14,6 +15,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,6 +32,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihqqqB = struct.Struct(">ihqqqB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_ihqqq = struct.Struct(">ihqqq").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class BatchIndexAndErrorMessage(kipwire.Struct):
@@ -44,6 +47,7 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     __slots__ = ("batch_index", "batch_index_error_message")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text")
     FIELDS = (
         kipwire.Field(
             "batch_index", "BatchIndex", "int32", default=0, about="Position of the offending record within the batch."
@@ -67,26 +71,45 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
         items = []
-        for _ in range(count):
-            item = new(BatchIndexAndErrorMessage)
-            item.batch_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.batch_index_error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.batch_index_error_message = None
+        patience = MANY
+        item: BatchIndexAndErrorMessage
+        while count:
+            rows = BatchIndexAndErrorMessage._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(BatchIndexAndErrorMessage, taken))]
+                for (
+                    item,
+                    item.batch_index,
+                    item.batch_index_error_message,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(BatchIndexAndErrorMessage, taken)):
+                item.batch_index, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.batch_index_error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.batch_index_error_message = ""
+                else:
+                    item.batch_index_error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -224,15 +247,14 @@ class PartitionProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionProduceResponse)
+        for item in map(new, repeat(PartitionProduceResponse, count)):
             item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
                 unpack_ihqqqB(data, pos)
             )
             pos += 31
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.record_errors, pos = BatchIndexAndErrorMessage._read_many(data, pos, size - 1)
             elif size == 1:
                 item.record_errors = []
@@ -241,21 +263,22 @@ class PartitionProduceResponse(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -338,36 +361,36 @@ class TopicProduceResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicProduceResponse)
+        for item in map(new, repeat(TopicProduceResponse, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partition_responses, pos = PartitionProduceResponse._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partition_responses = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -448,9 +471,9 @@ class ProduceResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = TopicProduceResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
@@ -474,11 +497,11 @@ class ProduceResponse(kipwire.Message):
         if responses:
             TopicProduceResponse._write_many(responses, add)
 
-        add(pack_i(self.throttle_time_ms))
-
+        packed = pack_ix(self.throttle_time_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ProducerIdsRecord"]
 
 unpack_iqqB = struct.Struct(">iqqB").unpack_from
-pack_iqq = struct.Struct(">iqq").pack
+pack_iqqx = struct.Struct(">iqqx").pack
 
 
 class ProducerIdsRecord(kipwire.Message):
@@ -82,11 +82,11 @@ class ProducerIdsRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iqq(self.broker_id, self.broker_epoch, self.next_producer_id))
-
+        packed = pack_iqqx(self.broker_id, self.broker_epoch, self.next_producer_id)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class ProducerEntry(kipwire.Struct):
     )
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">qhiqiqiq").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, about="Id of the producer the entry is about."),
         kipwire.Field(
@@ -135,9 +136,25 @@ class ProducerEntry(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerEntry], int]:
+        item: ProducerEntry
+        end = pos + 46 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(ProducerEntry, count))]
+            rows = ProducerEntry._ROWS(data[pos:end])
+            for item, (
+                item.producer_id,
+                item.epoch,
+                item.last_sequence,
+                item.last_offset,
+                item.offset_delta,
+                item.timestamp,
+                item.coordinator_epoch,
+                item.current_txn_first_offset,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(ProducerEntry)
+        for item in map(new, repeat(ProducerEntry, count)):
             (
                 item.producer_id,
                 item.epoch,

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -127,28 +127,29 @@ class PushTelemetryRequest(kipwire.Message):
             data, pos
         )
         pos += 23
-        message.client_instance_id = uuid.UUID(bytes=client_instance_id)
+        message.client_instance_id = uuid_from(client_instance_id)
         message.terminating = FALSE_TRUE[terminating]
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.metrics = data[pos:end]
             pos = end
+        elif size:
+            message.metrics = b""
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -161,7 +162,13 @@ class PushTelemetryRequest(kipwire.Message):
                 self.client_instance_id.bytes, self.subscription_id, BOOL_BYTE[self.terminating], self.compression_type
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(metrics)
 
         if not self._unknown_tagged_fields:

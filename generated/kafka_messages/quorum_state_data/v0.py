@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -28,8 +29,8 @@ __all__ = ["Voter", "QuorumStateData"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iiiqB = struct.Struct(">iiiqB").unpack_from
-pack_i = struct.Struct(">i").pack
 pack_iiiq = struct.Struct(">iiiq").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class Voter(kipwire.Struct):
@@ -43,6 +44,7 @@ class Voter(kipwire.Struct):
     __slots__ = ("voter_id",)
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),)
 
     def __init__(self, *, voter_id: int = 0) -> None:
@@ -51,9 +53,16 @@ class Voter(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
+        item: Voter
+        end = pos + 5 * count
+        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
+            items = [*map(new, repeat(Voter, count))]
+            rows = Voter._ROWS(data[pos:end])
+            for item, (item.voter_id,) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(Voter)
+        for item in map(new, repeat(Voter, count)):
             item.voter_id, size = unpack_iB(data, pos)
             pos += 5
             if size:
@@ -68,11 +77,11 @@ class Voter(kipwire.Struct):
         for item in items:
             if not isinstance(item, Voter):
                 raise kipwire.Malformed
-            add(pack_i(item.voter_id))
-
+            packed = pack_ix(item.voter_id)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -180,12 +189,14 @@ class QuorumStateData(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             raise kipwire.Malformed
 
@@ -193,21 +204,20 @@ class QuorumStateData(kipwire.Message):
             data, pos
         )
         pos += 21
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.current_voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.current_voters = []
         else:
             message.current_voters = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import new, read_tag_section, write_tag_section
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["QuorumStateData"]
 
 unpack_iii16sB = struct.Struct(">iii16sB").unpack_from
-pack_iii16s = struct.Struct(">iii16s").pack
+pack_iii16sx = struct.Struct(">iii16sx").pack
 
 
 class QuorumStateData(kipwire.Message):
@@ -99,7 +99,7 @@ class QuorumStateData(kipwire.Message):
         message = new(cls)
         message.leader_id, message.leader_epoch, message.voted_id, voted_directory_id, size = unpack_iii16sB(data, pos)
         pos += 29
-        message.voted_directory_id = uuid.UUID(bytes=voted_directory_id)
+        message.voted_directory_id = uuid_from(voted_directory_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -107,11 +107,11 @@ class QuorumStateData(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iii16s(self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id.bytes))
-
+        packed = pack_iii16sx(self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -35,7 +36,7 @@ unpack_qqbhB = struct.Struct(">qqbhB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_ih = struct.Struct(">ih").pack
 pack_iq = struct.Struct(">iq").pack
-pack_qqbh = struct.Struct(">qqbh").pack
+pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.Struct):
@@ -51,6 +52,7 @@ class StateBatch(kipwire.Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "first_offset", "FirstOffset", "int64", default=0, about="Offset of the first record in the range."
@@ -85,9 +87,21 @@ class StateBatch(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
+        item: StateBatch
+        end = pos + 20 * count
+        if count > 3 and data[pos + 19 : end : 20].count(0) == count:
+            items = [*map(new, repeat(StateBatch, count))]
+            rows = StateBatch._ROWS(data[pos:end])
+            for item, (
+                item.first_offset,
+                item.last_offset,
+                item.delivery_state,
+                item.delivery_count,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(StateBatch)
+        for item in map(new, repeat(StateBatch, count)):
             item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, size = unpack_qqbhB(
                 data, pos
             )
@@ -104,11 +118,11 @@ class StateBatch(kipwire.Struct):
         for item in items:
             if not isinstance(item, StateBatch):
                 raise kipwire.Malformed
-            add(pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count))
-
+            packed = pack_qqbhx(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -198,36 +212,36 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResult)
+        for item in map(new, repeat(PartitionResult, count)):
             item.partition, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             item.state_epoch, item.start_offset, size = unpack_iqB(data, pos)
             pos += 13
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.state_batches, pos = StateBatch._read_many(data, pos, size - 1)
             elif size == 1:
                 item.state_batches = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -295,26 +309,24 @@ class ReadStateResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReadStateResult], int]:
         items = []
-        for _ in range(count):
-            item = new(ReadStateResult)
+        for item in map(new, repeat(ReadStateResult, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -378,21 +390,20 @@ class ReadShareGroupStateResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = ReadStateResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ __all__ = ["PartitionData", "ReadStateSummaryData", "ReadShareGroupStateSummaryR
 unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
-pack_ii = struct.Struct(">ii").pack
+pack_iix = struct.Struct(">iix").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -45,6 +46,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition", "leader_epoch")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iix").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
         kipwire.Field(
@@ -63,9 +65,19 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 9 * count
+        if count > 3 and data[pos + 8 : end : 9].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.leader_epoch,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -80,11 +92,11 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(pack_ii(item.partition, item.leader_epoch))
-
+            packed = pack_iix(item.partition, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -122,26 +134,24 @@ class ReadStateSummaryData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryData], int]:
         items = []
-        for _ in range(count):
-            item = new(ReadStateSummaryData)
+        for item in map(new, repeat(ReadStateSummaryData, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -216,32 +226,33 @@ class ReadShareGroupStateSummaryRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = ReadStateSummaryData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +35,7 @@ unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiqiB = struct.Struct(">iiqiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_ih = struct.Struct(">ih").pack
-pack_iiqi = struct.Struct(">iiqi").pack
+pack_iiqix = struct.Struct(">iiqix").pack
 
 
 class PartitionResult(kipwire.Struct):
@@ -63,6 +65,7 @@ class PartitionResult(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "h", "text", "i", "i", "q", "i")
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
         kipwire.Field(
@@ -137,28 +140,53 @@ class PartitionResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionResult)
-            item.partition, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            else:
-                item.error_message = None
+        patience = MANY
+        item: PartitionResult
+        while count:
+            rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(PartitionResult, taken))]
+                for (
+                    item,
+                    item.partition,
+                    item.error_code,
+                    item.error_message,
+                    item.state_epoch,
+                    item.leader_epoch,
+                    item.start_offset,
+                    item.delivery_complete_count,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(PartitionResult, taken)):
+                item.partition, item.error_code, size = unpack_ihB(data, pos)
+                pos += 7
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.error_message = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.error_message = ""
+                else:
+                    item.error_message = None
 
-            item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count, size = unpack_iiqiB(
-                data, pos
-            )
-            pos += 21
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count, size = (
+                    unpack_iiqiB(data, pos)
+                )
+                pos += 21
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -176,11 +204,11 @@ class PartitionResult(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
 
-            add(pack_iiqi(item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count))
-
+            packed = pack_iiqix(item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -218,26 +246,24 @@ class ReadStateSummaryResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReadStateSummaryResult], int]:
         items = []
-        for _ in range(count):
-            item = new(ReadStateSummaryResult)
+        for item in map(new, repeat(ReadStateSummaryResult, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -302,21 +328,20 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.results, pos = ReadStateSummaryResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.results = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -34,9 +36,9 @@ unpack_BBB = struct.Struct(">BBB").unpack_from
 unpack_HhB = struct.Struct(">HhB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_i16sqB = struct.Struct(">i16sqB").unpack_from
-pack_BB = struct.Struct(">BB").pack
-pack_Hh = struct.Struct(">Hh").pack
-pack_hh = struct.Struct(">hh").pack
+pack_BBx = struct.Struct(">BBx").pack
+pack_Hhx = struct.Struct(">Hhx").pack
+pack_hhx = struct.Struct(">hhx").pack
 pack_i16sq = struct.Struct(">i16sq").pack
 
 
@@ -53,6 +55,7 @@ class BrokerEndpoint(kipwire.Struct):
     __slots__ = ("name", "host", "port", "security_protocol")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
         kipwire.Field("host", "Host", "string", default="", compact=True, about="Advertised host name or address."),
@@ -76,37 +79,61 @@ class BrokerEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(BrokerEndpoint)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: BrokerEndpoint
+        while count:
+            rows = BrokerEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(BrokerEndpoint, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                    item.security_protocol,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(BrokerEndpoint, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, item.security_protocol, size = unpack_HhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, item.security_protocol, size = unpack_HhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -124,11 +151,11 @@ class BrokerEndpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_Hh(item.port, item.security_protocol))
-
+            packed = pack_Hhx(item.port, item.security_protocol)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -146,6 +173,7 @@ class BrokerFeature(kipwire.Struct):
     __slots__ = ("name", "min_supported_version", "max_supported_version")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the feature."),
         kipwire.Field(
@@ -173,26 +201,47 @@ class BrokerFeature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerFeature], int]:
         items = []
-        for _ in range(count):
-            item = new(BrokerFeature)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: BrokerFeature
+        while count:
+            rows = BrokerFeature._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(BrokerFeature, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.min_supported_version,
+                    item.max_supported_version,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(BrokerFeature, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
+                pos += 5
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -205,11 +254,11 @@ class BrokerFeature(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_hh(item.min_supported_version, item.max_supported_version))
-
+            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -340,10 +389,10 @@ class RegisterBrokerRecord(kipwire.Message):
         message = new(cls)
         message.broker_id, incarnation_id, message.broker_epoch, size = unpack_i16sqB(data, pos)
         pos += 29
-        message.incarnation_id = uuid.UUID(bytes=incarnation_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.incarnation_id = uuid_from(incarnation_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.end_points, pos = BrokerEndpoint._read_many(data, pos, size - 1)
         elif size == 1:
             message.end_points = []
@@ -352,9 +401,9 @@ class RegisterBrokerRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.features, pos = BrokerFeature._read_many(data, pos, size - 1)
         elif size == 1:
             message.features = []
@@ -363,12 +412,14 @@ class RegisterBrokerRecord(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack = ""
         else:
             message.rack = None
 
@@ -409,11 +460,11 @@ class RegisterBrokerRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack)
 
-        add(pack_BB(BOOL_BYTE[self.fenced], BOOL_BYTE[self.in_controlled_shutdown]))
-
+        packed = pack_BBx(BOOL_BYTE[self.fenced], BOOL_BYTE[self.in_controlled_shutdown])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

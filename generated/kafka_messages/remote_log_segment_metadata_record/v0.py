@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -19,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -42,12 +43,12 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 unpack_qqiqqB = struct.Struct(">qqiqqB").unpack_from
-pack_16s = struct.Struct(">16s").pack
-pack_16si = struct.Struct(">16si").pack
+pack_16six = struct.Struct(">16six").pack
+pack_16sx = struct.Struct(">16sx").pack
 pack_B = struct.Struct(">B").pack
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 pack_i = struct.Struct(">i").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 pack_qqiqq = struct.Struct(">qqiqq").pack
 
 
@@ -78,22 +79,23 @@ class TopicIdPartitionEntry(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicIdPartitionEntry)
+        for item in map(new, repeat(TopicIdPartitionEntry, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             id, item.partition, size = unpack_16siB(data, pos)
             pos += 21
-            item.id = uuid.UUID(bytes=id)
+            item.id = uuid_from(id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -111,11 +113,11 @@ class TopicIdPartitionEntry(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_16si(item.id.bytes, item.partition))
-
+            packed = pack_16six(item.id.bytes, item.partition)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -162,13 +164,12 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[RemoteLogSegmentIdEntry], int]:
         items = []
-        for _ in range(count):
-            item = new(RemoteLogSegmentIdEntry)
+        for item in map(new, repeat(RemoteLogSegmentIdEntry, count)):
             (item.topic_id_partition,), pos = TopicIdPartitionEntry._read_many(data, pos, 1)
 
             id, size = unpack_16sB(data, pos)
             pos += 17
-            item.id = uuid.UUID(bytes=id)
+            item.id = uuid_from(id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -183,11 +184,11 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
                 raise kipwire.Malformed
             TopicIdPartitionEntry._write_many((item.topic_id_partition,), add)
 
-            add(pack_16s(item.id.bytes))
-
+            packed = pack_16sx(item.id.bytes)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -204,6 +205,7 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
     __slots__ = ("leader_epoch", "offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="A leader epoch of the partition."),
         kipwire.Field(
@@ -222,9 +224,19 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
+        item: SegmentLeaderEpochEntry
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(SegmentLeaderEpochEntry, count))]
+            rows = SegmentLeaderEpochEntry._ROWS(data[pos:end])
+            for item, (
+                item.leader_epoch,
+                item.offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(SegmentLeaderEpochEntry)
+        for item in map(new, repeat(SegmentLeaderEpochEntry, count)):
             item.leader_epoch, item.offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -239,11 +251,11 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         for item in items:
             if not isinstance(item, SegmentLeaderEpochEntry):
                 raise kipwire.Malformed
-            add(pack_iq(item.leader_epoch, item.offset))
-
+            packed = pack_iqx(item.leader_epoch, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -416,9 +428,9 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             size,
         ) = unpack_qqiqqB(data, pos)
         pos += 37
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.segment_leader_epochs, pos = SegmentLeaderEpochEntry._read_many(data, pos, size - 1)
         elif size == 1:
             message.segment_leader_epochs = []
@@ -427,17 +439,19 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
 
         message.segment_size_in_bytes, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.custom_metadata = data[pos:end]
             pos = end
+        elif size:
+            message.custom_metadata = b""
         else:
             message.custom_metadata = None
 
@@ -474,14 +488,20 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
                 custom_metadata = as_bytes(custom_metadata)
             size = len(custom_metadata) + 1
         add(pack_i(self.segment_size_in_bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(custom_metadata)
 
-        add(pack_b(self.remote_log_segment_state))
-
+        packed = pack_bx(self.remote_log_segment_state)
         if self.txn_index_empty is False and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

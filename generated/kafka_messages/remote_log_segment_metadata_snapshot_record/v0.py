@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -17,6 +17,7 @@ from kipwire.wire import (
     new,
     read_size,
     read_tag_section,
+    repeat,
     write_size,
     write_tag_section,
 )
@@ -34,9 +35,9 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16sqqiqq = struct.Struct(">16sqqiqq").pack
 pack_B = struct.Struct(">B").pack
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 pack_i = struct.Struct(">i").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class SegmentLeaderEpochEntry(kipwire.Struct):
@@ -50,6 +51,7 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
     __slots__ = ("leader_epoch", "offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="Number of the leader epoch."),
         kipwire.Field("offset", "Offset", "int64", default=0, about="First offset belonging to this leader epoch."),
@@ -62,9 +64,19 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
+        item: SegmentLeaderEpochEntry
+        end = pos + 13 * count
+        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
+            items = [*map(new, repeat(SegmentLeaderEpochEntry, count))]
+            rows = SegmentLeaderEpochEntry._ROWS(data[pos:end])
+            for item, (
+                item.leader_epoch,
+                item.offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(SegmentLeaderEpochEntry)
+        for item in map(new, repeat(SegmentLeaderEpochEntry, count)):
             item.leader_epoch, item.offset, size = unpack_iqB(data, pos)
             pos += 13
             if size:
@@ -79,11 +91,11 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         for item in items:
             if not isinstance(item, SegmentLeaderEpochEntry):
                 raise kipwire.Malformed
-            add(pack_iq(item.leader_epoch, item.offset))
-
+            packed = pack_iqx(item.leader_epoch, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -252,10 +264,10 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             size,
         ) = unpack_16sqqiqqB(data, pos)
         pos += 53
-        message.segment_id = uuid.UUID(bytes=segment_id)
-        if size > 127:
-            size, pos = read_size(data, pos)
+        message.segment_id = uuid_from(segment_id)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.segment_leader_epochs, pos = SegmentLeaderEpochEntry._read_many(data, pos, size - 1)
         elif size == 1:
             message.segment_leader_epochs = []
@@ -264,17 +276,19 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
 
         message.segment_size_in_bytes, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.custom_metadata = data[pos:end]
             pos = end
+        elif size:
+            message.custom_metadata = b""
         else:
             message.custom_metadata = None
 
@@ -314,14 +328,20 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
                 custom_metadata = as_bytes(custom_metadata)
             size = len(custom_metadata) + 1
         add(pack_i(self.segment_size_in_bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(custom_metadata)
 
-        add(pack_b(self.remote_log_segment_state))
-
+        packed = pack_bx(self.remote_log_segment_state)
         if self.txn_index_empty is False and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -32,9 +33,9 @@ unpack_16sB = struct.Struct(">16sB").unpack_from
 unpack_16siB = struct.Struct(">16siB").unpack_from
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_16s = struct.Struct(">16s").pack
-pack_16si = struct.Struct(">16si").pack
-pack_b = struct.Struct(">b").pack
+pack_16six = struct.Struct(">16six").pack
+pack_16sx = struct.Struct(">16sx").pack
+pack_bx = struct.Struct(">bx").pack
 pack_iq = struct.Struct(">iq").pack
 
 
@@ -65,22 +66,23 @@ class TopicIdPartitionEntry(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicIdPartitionEntry)
+        for item in map(new, repeat(TopicIdPartitionEntry, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             id, item.partition, size = unpack_16siB(data, pos)
             pos += 21
-            item.id = uuid.UUID(bytes=id)
+            item.id = uuid_from(id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -98,11 +100,11 @@ class TopicIdPartitionEntry(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_16si(item.id.bytes, item.partition))
-
+            packed = pack_16six(item.id.bytes, item.partition)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -143,13 +145,12 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[RemoteLogSegmentIdEntry], int]:
         items = []
-        for _ in range(count):
-            item = new(RemoteLogSegmentIdEntry)
+        for item in map(new, repeat(RemoteLogSegmentIdEntry, count)):
             (item.topic_id_partition,), pos = TopicIdPartitionEntry._read_many(data, pos, 1)
 
             id, size = unpack_16sB(data, pos)
             pos += 17
-            item.id = uuid.UUID(bytes=id)
+            item.id = uuid_from(id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -164,11 +165,11 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
                 raise kipwire.Malformed
             TopicIdPartitionEntry._write_many((item.topic_id_partition,), add)
 
-            add(pack_16s(item.id.bytes))
-
+            packed = pack_16sx(item.id.bytes)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -269,17 +270,19 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
 
         message.broker_id, message.event_timestamp_ms, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.custom_metadata = data[pos:end]
             pos = end
+        elif size:
+            message.custom_metadata = b""
         else:
             message.custom_metadata = None
 
@@ -303,14 +306,20 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
                 custom_metadata = as_bytes(custom_metadata)
             size = len(custom_metadata) + 1
         add(pack_iq(self.broker_id, self.event_timestamp_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(custom_metadata)
 
-        add(pack_b(self.remote_log_segment_state))
-
+        packed = pack_bx(self.remote_log_segment_state)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

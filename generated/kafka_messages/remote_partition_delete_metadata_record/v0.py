@@ -7,13 +7,14 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     encode_text,
     new,
     read_string_size,
     read_tag_section,
+    repeat,
     write_string_size,
     write_tag_section,
 )
@@ -27,8 +28,8 @@ __all__ = ["TopicIdPartitionEntry", "RemotePartitionDeleteMetadataRecord"]
 
 unpack_16siB = struct.Struct(">16siB").unpack_from
 unpack_iqbB = struct.Struct(">iqbB").unpack_from
-pack_16si = struct.Struct(">16si").pack
-pack_iqb = struct.Struct(">iqb").pack
+pack_16six = struct.Struct(">16six").pack
+pack_iqbx = struct.Struct(">iqbx").pack
 
 
 class TopicIdPartitionEntry(kipwire.Struct):
@@ -58,22 +59,23 @@ class TopicIdPartitionEntry(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicIdPartitionEntry)
+        for item in map(new, repeat(TopicIdPartitionEntry, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             id, item.partition, size = unpack_16siB(data, pos)
             pos += 21
-            item.id = uuid.UUID(bytes=id)
+            item.id = uuid_from(id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -91,11 +93,11 @@ class TopicIdPartitionEntry(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
 
-            add(pack_16si(item.id.bytes, item.partition))
-
+            packed = pack_16six(item.id.bytes, item.partition)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -183,11 +185,11 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
         TopicIdPartitionEntry._write_many((self.topic_id_partition,), add)
 
-        add(pack_iqb(self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state))
-
+        packed = pack_iqbx(self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

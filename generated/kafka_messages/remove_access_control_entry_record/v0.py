@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import new, read_tag_section, write_tag_section
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoveAccessControlEntryRecord"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
-pack_16s = struct.Struct(">16s").pack
+pack_16sx = struct.Struct(">16sx").pack
 
 
 class RemoveAccessControlEntryRecord(kipwire.Message):
@@ -52,7 +52,7 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
         message = new(cls)
         id, size = unpack_16sB(data, pos)
         pos += 17
-        message.id = uuid.UUID(bytes=id)
+        message.id = uuid_from(id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -60,11 +60,11 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_16s(self.id.bytes))
-
+        packed = pack_16sx(self.id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     encode_text,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoveRaftVoterRequest"]
 
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
-pack_i16s = struct.Struct(">i16s").pack
+pack_i16sx = struct.Struct(">i16sx").pack
 
 
 class RemoveRaftVoterRequest(kipwire.Message):
@@ -87,18 +87,20 @@ class RemoveRaftVoterRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
+        message.voter_directory_id = uuid_from(voter_directory_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -115,11 +117,11 @@ class RemoveRaftVoterRequest(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)
 
-        add(pack_i16s(self.voter_id, self.voter_directory_id.bytes))
-
+        packed = pack_i16sx(self.voter_id, self.voter_directory_id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import new, read_tag_section, write_tag_section
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoveTopicRecord"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
-pack_16s = struct.Struct(">16s").pack
+pack_16sx = struct.Struct(">16sx").pack
 
 
 class RemoveTopicRecord(kipwire.Message):
@@ -48,7 +48,7 @@ class RemoveTopicRecord(kipwire.Message):
         message = new(cls)
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.topic_id = uuid.UUID(bytes=topic_id)
+        message.topic_id = uuid_from(topic_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -56,11 +56,11 @@ class RemoveTopicRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_16s(self.topic_id.bytes))
-
+        packed = pack_16sx(self.topic_id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoveUserScramCredentialRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 
 
 class RemoveUserScramCredentialRecord(kipwire.Message):
@@ -65,12 +65,14 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.name = ""
         else:
             raise kipwire.Malformed
 
@@ -88,11 +90,11 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
 
-        add(pack_b(self.mechanism))
-
+        packed = pack_bx(self.mechanism)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["RenewDelegationTokenRequest"]
 
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_q = struct.Struct(">q").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class RenewDelegationTokenRequest(kipwire.Message):
@@ -70,17 +70,19 @@ class RenewDelegationTokenRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.hmac = data[pos:end]
             pos = end
+        elif size:
+            message.hmac = b""
         else:
             raise kipwire.Malformed
 
@@ -97,14 +99,20 @@ class RenewDelegationTokenRequest(kipwire.Message):
         if type(hmac) is not bytes:
             hmac = as_bytes(hmac)
         size = len(hmac) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(hmac)
 
-        add(pack_q(self.renew_period_ms))
-
+        packed = pack_qx(self.renew_period_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -29,7 +29,7 @@ __all__ = ["SaslAuthenticateResponse"]
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_q = struct.Struct(">q").pack
+pack_qx = struct.Struct(">qx").pack
 
 
 class SaslAuthenticateResponse(kipwire.Message):
@@ -106,28 +106,32 @@ class SaslAuthenticateResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.auth_bytes = data[pos:end]
             pos = end
+        elif size:
+            message.auth_bytes = b""
         else:
             raise kipwire.Malformed
 
@@ -154,14 +158,20 @@ class SaslAuthenticateResponse(kipwire.Message):
         if type(auth_bytes) is not bytes:
             auth_bytes = as_bytes(auth_bytes)
         size = len(auth_bytes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(auth_bytes)
 
-        add(pack_q(self.session_lifetime_ms))
-
+        packed = pack_qx(self.session_lifetime_ms)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

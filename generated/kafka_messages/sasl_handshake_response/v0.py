@@ -90,7 +90,7 @@ class SaslHandshakeResponse(kipwire.Message):
         size = len(mechanisms)
         add(pack_hi(self.error_code, size))
         if mechanisms:
-            for element in mechanisms:
-                encoded = encode_text(element)
+            for text in mechanisms:
+                encoded = encode_text(text)
                 add(pack_h(len(encoded)))
                 add(encoded)

@@ -7,12 +7,12 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
-    PACK_INT8,
     UNPACK_INT8,
     as_list,
     encode_text,
@@ -20,6 +20,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -39,7 +40,6 @@ unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
 pack_iB = struct.Struct(">iB").pack
-pack_qq = struct.Struct(">qq").pack
 
 
 class AcknowledgementBatch(kipwire.Struct):
@@ -55,6 +55,8 @@ class AcknowledgementBatch(kipwire.Struct):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
     FLEXIBLE = True
+    _ROWS = RowReader("q", "q", "*b")
+    _PACK = RowPackers("q", "q", "*b")
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0, about="First offset of the range."),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0, about="Last offset of the range, inclusive."),
@@ -82,27 +84,45 @@ class AcknowledgementBatch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
         items = []
-        for _ in range(count):
-            item = new(AcknowledgementBatch)
-            item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
-            pos += 17
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)]
-                pos += (size - 1) * 1
-            elif size == 1:
-                item.acknowledge_types = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: AcknowledgementBatch
+        while count:
+            rows = AcknowledgementBatch._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AcknowledgementBatch, taken))]
+                for (
+                    item,
+                    item.first_offset,
+                    item.last_offset,
+                    item.acknowledge_types,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AcknowledgementBatch, taken)):
+                item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
+                pos += 17
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)]
+                    pos += (size - 1) * 1
+                elif size == 1:
+                    item.acknowledge_types = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -113,15 +133,17 @@ class AcknowledgementBatch(kipwire.Struct):
             acknowledge_types = item.acknowledge_types
             if type(acknowledge_types) is not list:
                 acknowledge_types = as_list(acknowledge_types)
-            size = len(acknowledge_types) + 1
-            add(pack_qq(item.first_offset, item.last_offset))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if acknowledge_types:
-                add(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
-
+            size1 = len(acknowledge_types) + 1
+            packed = AcknowledgementBatch._PACK[size1,](
+                item.first_offset,
+                item.last_offset,
+                size1,
+                *acknowledge_types,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -163,25 +185,23 @@ class AcknowledgePartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgePartition], int]:
         items = []
-        for _ in range(count):
-            item = new(AcknowledgePartition)
+        for item in map(new, repeat(AcknowledgePartition, count)):
             item.partition_index, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.acknowledgement_batches, pos = AcknowledgementBatch._read_many(data, pos, size - 1)
             elif size == 1:
                 item.acknowledgement_batches = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -241,26 +261,24 @@ class AcknowledgeTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgeTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(AcknowledgeTopic)
+        for item in map(new, repeat(AcknowledgeTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = AcknowledgePartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -381,44 +399,47 @@ class ShareAcknowledgeRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             message.group_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             message.member_id = None
 
         message.share_session_epoch, is_renew_ack, size = unpack_iBB(data, pos)
         pos += 6
         message.is_renew_ack = FALSE_TRUE[is_renew_ack]
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = AcknowledgeTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

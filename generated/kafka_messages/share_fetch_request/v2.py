@@ -7,13 +7,13 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
     PACK_INT32,
-    PACK_INT8,
     UNPACK_INT32,
     UNPACK_INT8,
     as_list,
@@ -22,6 +22,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -41,7 +42,6 @@ unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
 pack_iiiiiibB = struct.Struct(">iiiiiibB").pack
-pack_qq = struct.Struct(">qq").pack
 
 
 class AcknowledgementBatch(kipwire.Struct):
@@ -57,6 +57,8 @@ class AcknowledgementBatch(kipwire.Struct):
     __slots__ = ("first_offset", "last_offset", "acknowledge_types")
 
     FLEXIBLE = True
+    _ROWS = RowReader("q", "q", "*b")
+    _PACK = RowPackers("q", "q", "*b")
     FIELDS = (
         kipwire.Field(
             "first_offset",
@@ -96,27 +98,45 @@ class AcknowledgementBatch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
         items = []
-        for _ in range(count):
-            item = new(AcknowledgementBatch)
-            item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
-            pos += 17
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)]
-                pos += (size - 1) * 1
-            elif size == 1:
-                item.acknowledge_types = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: AcknowledgementBatch
+        while count:
+            rows = AcknowledgementBatch._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(AcknowledgementBatch, taken))]
+                for (
+                    item,
+                    item.first_offset,
+                    item.last_offset,
+                    item.acknowledge_types,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(AcknowledgementBatch, taken)):
+                item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
+                pos += 17
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)]
+                    pos += (size - 1) * 1
+                elif size == 1:
+                    item.acknowledge_types = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -127,15 +147,17 @@ class AcknowledgementBatch(kipwire.Struct):
             acknowledge_types = item.acknowledge_types
             if type(acknowledge_types) is not list:
                 acknowledge_types = as_list(acknowledge_types)
-            size = len(acknowledge_types) + 1
-            add(pack_qq(item.first_offset, item.last_offset))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if acknowledge_types:
-                add(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
-
+            size1 = len(acknowledge_types) + 1
+            packed = AcknowledgementBatch._PACK[size1,](
+                item.first_offset,
+                item.last_offset,
+                size1,
+                *acknowledge_types,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -183,25 +205,23 @@ class FetchPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchPartition)
+        for item in map(new, repeat(FetchPartition, count)):
             item.partition_index, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.acknowledgement_batches, pos = AcknowledgementBatch._read_many(data, pos, size - 1)
             elif size == 1:
                 item.acknowledgement_batches = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -261,26 +281,24 @@ class FetchTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(FetchTopic)
+        for item in map(new, repeat(FetchTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = FetchPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -339,14 +357,13 @@ class ForgottenTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(ForgottenTopic)
+        for item in map(new, repeat(ForgottenTopic, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -354,12 +371,11 @@ class ForgottenTopic(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -584,23 +600,27 @@ class ShareFetchRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             message.group_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             message.member_id = None
 
@@ -617,9 +637,9 @@ class ShareFetchRequest(kipwire.Message):
         ) = unpack_iiiiiibBB(data, pos)
         pos += 27
         message.is_renew_ack = FALSE_TRUE[is_renew_ack]
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = FetchTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -628,21 +648,20 @@ class ShareFetchRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.forgotten_topics_data = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_bytes,
@@ -17,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -46,8 +48,8 @@ pack_16s = struct.Struct(">16s").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
-pack_qqh = struct.Struct(">qqh").pack
+pack_iix = struct.Struct(">iix").pack
+pack_qqhx = struct.Struct(">qqhx").pack
 
 
 class LeaderIdAndEpoch(kipwire.Struct):
@@ -82,8 +84,7 @@ class LeaderIdAndEpoch(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
         items = []
-        for _ in range(count):
-            item = new(LeaderIdAndEpoch)
+        for item in map(new, repeat(LeaderIdAndEpoch, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
             if size:
@@ -98,11 +99,11 @@ class LeaderIdAndEpoch(kipwire.Struct):
         for item in items:
             if not isinstance(item, LeaderIdAndEpoch):
                 raise kipwire.Malformed
-            add(pack_ii(item.leader_id, item.leader_epoch))
-
+            packed = pack_iix(item.leader_id, item.leader_epoch)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -120,6 +121,7 @@ class AcquiredRecords(kipwire.Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_count")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qqhx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "first_offset", "FirstOffset", "int64", default=0, about="Offset of the first acquired record in the range."
@@ -148,9 +150,20 @@ class AcquiredRecords(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcquiredRecords], int]:
+        item: AcquiredRecords
+        end = pos + 19 * count
+        if count > 3 and data[pos + 18 : end : 19].count(0) == count:
+            items = [*map(new, repeat(AcquiredRecords, count))]
+            rows = AcquiredRecords._ROWS(data[pos:end])
+            for item, (
+                item.first_offset,
+                item.last_offset,
+                item.delivery_count,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(AcquiredRecords)
+        for item in map(new, repeat(AcquiredRecords, count)):
             item.first_offset, item.last_offset, item.delivery_count, size = unpack_qqhB(data, pos)
             pos += 19
             if size:
@@ -165,11 +178,11 @@ class AcquiredRecords(kipwire.Struct):
         for item in items:
             if not isinstance(item, AcquiredRecords):
                 raise kipwire.Malformed
-            add(pack_qqh(item.first_offset, item.last_offset, item.delivery_count))
-
+            packed = pack_qqhx(item.first_offset, item.last_offset, item.delivery_count)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -290,27 +303,30 @@ class PartitionData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             item.acknowledge_error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.acknowledge_error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.acknowledge_error_message = ""
             else:
                 item.acknowledge_error_message = None
 
@@ -318,37 +334,38 @@ class PartitionData(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_size(data, pos)
                 end = pos + size - 1
                 item.records = data[pos:end]
                 pos = end
+            elif size:
+                item.records = b""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.acquired_records, pos = AcquiredRecords._read_many(data, pos, size - 1)
             elif size == 1:
                 item.acquired_records = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -383,7 +400,13 @@ class PartitionData(kipwire.Struct):
             if type(records) is not bytes:
                 records = as_bytes(records)
             size = len(records) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128])
+                add(ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
             add(records)
 
             acquired_records = item.acquired_records
@@ -434,26 +457,24 @@ class ShareFetchableTopicResponse(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ShareFetchableTopicResponse], int]:
         items = []
-        for _ in range(count):
-            item = new(ShareFetchableTopicResponse)
+        for item in map(new, repeat(ShareFetchableTopicResponse, count)):
             topic_id, size = unpack_16sB(data, pos)
             pos += 17
-            item.topic_id = uuid.UUID(bytes=topic_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.topic_id = uuid_from(topic_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -493,6 +514,7 @@ class NodeEndpoint(kipwire.Struct):
     __slots__ = ("node_id", "host", "port", "rack")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -526,37 +548,60 @@ class NodeEndpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(NodeEndpoint)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: NodeEndpoint
+        while count:
+            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(NodeEndpoint, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                    item.rack,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(NodeEndpoint, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.rack = data[pos:end].decode()
-                pos = end
-            else:
-                item.rack = None
+                item.port, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.rack = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.rack = ""
+                else:
+                    item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -705,20 +750,22 @@ class ShareFetchResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         message.acquisition_lock_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.responses, pos = ShareFetchableTopicResponse._read_many(data, pos, size - 1)
         elif size == 1:
             message.responses = []
@@ -727,21 +774,20 @@ class ShareFetchResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
         elif size == 1:
             message.node_endpoints = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ShareGroupDescribeRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
-pack_B = struct.Struct(">B").pack
+pack_Bx = struct.Struct(">Bx").pack
 
 
 class ShareGroupDescribeRequest(kipwire.Message):
@@ -80,9 +80,9 @@ class ShareGroupDescribeRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             group_ids = []
             for _ in range(size - 1):
                 size = data[pos]
@@ -116,17 +116,17 @@ class ShareGroupDescribeRequest(kipwire.Message):
         size = len(group_ids) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
         if group_ids:
-            for element in group_ids:
-                encoded = encode_text(element)
+            for text in group_ids:
+                encoded = encode_text(text)
                 size = len(encoded) + 1
                 add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                 add(encoded)
 
-        add(pack_B(BOOL_BYTE[self.include_authorized_operations]))
-
+        packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

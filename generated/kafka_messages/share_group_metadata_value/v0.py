@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ShareGroupMetadataValue"]
 
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class ShareGroupMetadataValue(kipwire.Message):
@@ -74,11 +74,11 @@ class ShareGroupMetadataValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iq(self.epoch, self.metadata_hash))
-
+        packed = pack_iqx(self.epoch, self.metadata_hash)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
@@ -66,7 +66,7 @@ class ShareUpdateKey(kipwire.Message):
 
         topic_id, message.partition = unpack_16si(data, pos)
         pos += 20
-        message.topic_id = uuid.UUID(bytes=topic_id)
+        message.topic_id = uuid_from(topic_id)
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

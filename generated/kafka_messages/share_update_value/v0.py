@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, write_size, write_tag_section
+from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ unpack_iiqB = struct.Struct(">iiqB").unpack_from
 unpack_qqbhB = struct.Struct(">qqbhB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_iiq = struct.Struct(">iiq").pack
-pack_qqbh = struct.Struct(">qqbh").pack
+pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.Struct):
@@ -36,6 +36,7 @@ class StateBatch(kipwire.Struct):
     __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "first_offset", "FirstOffset", "int64", default=0, about="First offset of the range (inclusive)."
@@ -68,9 +69,21 @@ class StateBatch(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
+        item: StateBatch
+        end = pos + 20 * count
+        if count > 3 and data[pos + 19 : end : 20].count(0) == count:
+            items = [*map(new, repeat(StateBatch, count))]
+            rows = StateBatch._ROWS(data[pos:end])
+            for item, (
+                item.first_offset,
+                item.last_offset,
+                item.delivery_state,
+                item.delivery_count,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(StateBatch)
+        for item in map(new, repeat(StateBatch, count)):
             item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, size = unpack_qqbhB(
                 data, pos
             )
@@ -87,11 +100,11 @@ class StateBatch(kipwire.Struct):
         for item in items:
             if not isinstance(item, StateBatch):
                 raise kipwire.Malformed
-            add(pack_qqbh(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count))
-
+            packed = pack_qqbhx(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -187,21 +200,20 @@ class ShareUpdateValue(kipwire.Message):
         message.delivery_complete_count = -1
         message.snapshot_epoch, message.leader_epoch, message.start_offset, size = unpack_iiqB(data, pos)
         pos += 17
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.state_batches, pos = StateBatch._read_many(data, pos, size - 1)
         elif size == 1:
             message.state_batches = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SnapshotFooterRecord"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 
 
 class SnapshotFooterRecord(kipwire.Message):
@@ -53,11 +53,11 @@ class SnapshotFooterRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_h(self.version))
-
+        packed = pack_hx(self.version)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

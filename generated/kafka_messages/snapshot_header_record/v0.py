@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["SnapshotHeaderRecord"]
 
 unpack_hqB = struct.Struct(">hqB").unpack_from
-pack_hq = struct.Struct(">hq").pack
+pack_hqx = struct.Struct(">hqx").pack
 
 
 class SnapshotHeaderRecord(kipwire.Message):
@@ -65,11 +65,11 @@ class SnapshotHeaderRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_hq(self.version, self.last_contained_log_timestamp))
-
+        packed = pack_hqx(self.version, self.last_contained_log_timestamp)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -17,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -90,25 +91,26 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskIds)
+        for item in map(new, repeat(TaskIds, count)):
             item.assignment_epochs = []
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -116,12 +118,11 @@ class TaskIds(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -152,9 +153,9 @@ class TaskIds(kipwire.Struct):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)]
                 pos += (size - 1) * 4
             elif size == 1:
@@ -341,9 +342,9 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
         message = new(cls)
         message.member_epoch, message.previous_member_epoch, message.state, size = unpack_iibB(data, pos)
         pos += 10
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.active_tasks = []
@@ -352,9 +353,9 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.standby_tasks = []
@@ -363,9 +364,9 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.warmup_tasks = []
@@ -374,9 +375,9 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.active_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.active_tasks_pending_revocation = []
@@ -385,9 +386,9 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.standby_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.standby_tasks_pending_revocation = []
@@ -396,21 +397,20 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.warmup_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.warmup_tasks_pending_revocation = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -49,13 +51,14 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_H = struct.Struct(">H").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class KeyValue(kipwire.Struct):
@@ -69,6 +72,7 @@ class KeyValue(kipwire.Struct):
     __slots__ = ("key", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the tag or configuration."),
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value of the tag or configuration."),
@@ -82,37 +86,58 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
-        for _ in range(count):
-            item = new(KeyValue)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: KeyValue
+        while count:
+            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(KeyValue, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(KeyValue, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -199,36 +224,36 @@ class TopicInfo(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicInfo)
+        for item in map(new, repeat(TopicInfo, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topic_configs, pos = KeyValue._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topic_configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -348,24 +373,25 @@ class Subtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(Subtopology)
+        for item in map(new, repeat(Subtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -385,9 +411,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 repartition_sink_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -407,9 +433,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.state_changelog_topics = []
@@ -418,21 +444,20 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.repartition_source_topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -452,8 +477,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -464,8 +489,8 @@ class Subtopology(kipwire.Struct):
             size = len(repartition_sink_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
-                for element in repartition_sink_topics:
-                    encoded = encode_text(element)
+                for text in repartition_sink_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -537,25 +562,23 @@ class Topology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Topology], int]:
         items = []
-        for _ in range(count):
-            item = new(Topology)
+        for item in map(new, repeat(Topology, count)):
             item.epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
             elif size == 1:
                 item.subtopologies = []
             else:
                 item.subtopologies = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -610,16 +633,17 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(Endpoint)
+        for item in map(new, repeat(Endpoint, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -642,11 +666,11 @@ class Endpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -664,6 +688,7 @@ class TaskOffset(kipwire.Struct):
     __slots__ = ("subtopology_id", "partition", "offset")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "i", "q")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -688,26 +713,47 @@ class TaskOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskOffset)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskOffset
+        while count:
+            rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskOffset, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partition,
+                    item.offset,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskOffset, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.partition, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.partition, item.offset, size = unpack_iqB(data, pos)
+                pos += 13
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -720,11 +766,11 @@ class TaskOffset(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
 
-            add(pack_iq(item.partition, item.offset))
-
+            packed = pack_iqx(item.partition, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -741,6 +787,7 @@ class TaskIds(kipwire.Struct):
     __slots__ = ("subtopology_id", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -763,38 +810,57 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskIds)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskIds
+        while count:
+            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskIds, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskIds, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -880,13 +946,12 @@ class Assignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Assignment], int]:
         items = []
-        for _ in range(count):
-            item = new(Assignment)
+        for item in map(new, repeat(Assignment, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.active_tasks = []
@@ -895,9 +960,9 @@ class Assignment(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.standby_tasks = []
@@ -906,21 +971,20 @@ class Assignment(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.warmup_tasks = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -1165,71 +1229,82 @@ class Member(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
         items = []
-        for _ in range(count):
-            item = new(Member)
+        for item in map(new, repeat(Member, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.member_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.member_id = ""
             else:
                 raise kipwire.Malformed
 
             item.member_epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.instance_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.instance_id = ""
             else:
                 item.instance_id = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.rack_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.rack_id = ""
             else:
                 item.rack_id = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.client_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.client_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.client_host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.client_host = ""
             else:
                 raise kipwire.Malformed
 
             item.topology_epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.process_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.process_id = ""
             else:
                 raise kipwire.Malformed
 
@@ -1244,9 +1319,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
             elif size == 1:
                 item.client_tags = []
@@ -1255,9 +1330,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.task_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
             elif size == 1:
                 item.task_offsets = []
@@ -1266,9 +1341,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.task_end_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
             elif size == 1:
                 item.task_end_offsets = []
@@ -1368,11 +1443,11 @@ class Member(kipwire.Struct):
 
             Assignment._write_many((item.target_assignment,), add)
 
-            add(pack_B(BOOL_BYTE[item.is_classic]))
-
+            packed = pack_Bx(BOOL_BYTE[item.is_classic])
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -1512,38 +1587,43 @@ class DescribedGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedGroup)
+        for item in map(new, repeat(DescribedGroup, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_state = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_state = ""
             else:
                 raise kipwire.Malformed
 
@@ -1558,9 +1638,9 @@ class DescribedGroup(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.members, pos = Member._read_many(data, pos, size - 1)
             elif size == 1:
                 item.members = []
@@ -1616,11 +1696,11 @@ class DescribedGroup(kipwire.Struct):
             if members:
                 Member._write_many(members, add)
 
-            add(pack_i(item.authorized_operations))
-
+            packed = pack_ix(item.authorized_operations)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -1678,21 +1758,20 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = DescribedGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

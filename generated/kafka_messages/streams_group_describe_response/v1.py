@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -54,14 +56,14 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_H = struct.Struct(">H").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_b = struct.Struct(">b").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class KeyValue(kipwire.Struct):
@@ -75,6 +77,7 @@ class KeyValue(kipwire.Struct):
     __slots__ = ("key", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the tag or configuration."),
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value of the tag or configuration."),
@@ -88,37 +91,58 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
-        for _ in range(count):
-            item = new(KeyValue)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: KeyValue
+        while count:
+            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(KeyValue, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(KeyValue, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -205,36 +229,36 @@ class TopicInfo(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicInfo)
+        for item in map(new, repeat(TopicInfo, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topic_configs, pos = KeyValue._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topic_configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -354,24 +378,25 @@ class Subtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(Subtopology)
+        for item in map(new, repeat(Subtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -391,9 +416,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 repartition_sink_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -413,9 +438,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.state_changelog_topics = []
@@ -424,21 +449,20 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.repartition_source_topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -458,8 +482,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -470,8 +494,8 @@ class Subtopology(kipwire.Struct):
             size = len(repartition_sink_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
-                for element in repartition_sink_topics:
-                    encoded = encode_text(element)
+                for text in repartition_sink_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -543,25 +567,23 @@ class Topology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Topology], int]:
         items = []
-        for _ in range(count):
-            item = new(Topology)
+        for item in map(new, repeat(Topology, count)):
             item.epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
             elif size == 1:
                 item.subtopologies = []
             else:
                 item.subtopologies = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -616,16 +638,17 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(Endpoint)
+        for item in map(new, repeat(Endpoint, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -648,11 +671,11 @@ class Endpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -670,6 +693,7 @@ class TaskOffset(kipwire.Struct):
     __slots__ = ("subtopology_id", "partition", "offset")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "i", "q")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -694,26 +718,47 @@ class TaskOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskOffset)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskOffset
+        while count:
+            rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskOffset, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partition,
+                    item.offset,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskOffset, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.partition, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.partition, item.offset, size = unpack_iqB(data, pos)
+                pos += 13
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -726,11 +771,11 @@ class TaskOffset(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
 
-            add(pack_iq(item.partition, item.offset))
-
+            packed = pack_iqx(item.partition, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -747,6 +792,7 @@ class TaskIds(kipwire.Struct):
     __slots__ = ("subtopology_id", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -769,38 +815,57 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskIds)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskIds
+        while count:
+            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskIds, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskIds, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -886,13 +951,12 @@ class Assignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Assignment], int]:
         items = []
-        for _ in range(count):
-            item = new(Assignment)
+        for item in map(new, repeat(Assignment, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.active_tasks = []
@@ -901,9 +965,9 @@ class Assignment(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.standby_tasks = []
@@ -912,21 +976,20 @@ class Assignment(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
             elif size == 1:
                 item.warmup_tasks = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -1171,71 +1234,82 @@ class Member(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
         items = []
-        for _ in range(count):
-            item = new(Member)
+        for item in map(new, repeat(Member, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.member_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.member_id = ""
             else:
                 raise kipwire.Malformed
 
             item.member_epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.instance_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.instance_id = ""
             else:
                 item.instance_id = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.rack_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.rack_id = ""
             else:
                 item.rack_id = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.client_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.client_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.client_host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.client_host = ""
             else:
                 raise kipwire.Malformed
 
             item.topology_epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.process_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.process_id = ""
             else:
                 raise kipwire.Malformed
 
@@ -1250,9 +1324,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
             elif size == 1:
                 item.client_tags = []
@@ -1261,9 +1335,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.task_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
             elif size == 1:
                 item.task_offsets = []
@@ -1272,9 +1346,9 @@ class Member(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.task_end_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
             elif size == 1:
                 item.task_end_offsets = []
@@ -1374,11 +1448,11 @@ class Member(kipwire.Struct):
 
             Assignment._write_many((item.target_assignment,), add)
 
-            add(pack_B(BOOL_BYTE[item.is_classic]))
-
+            packed = pack_Bx(BOOL_BYTE[item.is_classic])
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -1470,24 +1544,25 @@ class TopologyDescriptionNode(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionNode], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionNode)
+        for item in map(new, repeat(TopologyDescriptionNode, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.node_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -1507,20 +1582,22 @@ class TopologyDescriptionNode(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.sink_topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.sink_topic = ""
             else:
                 item.sink_topic = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 stores = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -1540,9 +1617,9 @@ class TopologyDescriptionNode(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 successors = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -1560,12 +1637,11 @@ class TopologyDescriptionNode(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -1586,8 +1662,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(pack_b(item.node_type))
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1607,8 +1683,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             size = len(stores) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if stores:
-                for element in stores:
-                    encoded = encode_text(element)
+                for text in stores:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1619,8 +1695,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             size = len(successors) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if successors:
-                for element in successors:
-                    encoded = encode_text(element)
+                for text in successors:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -1672,36 +1748,36 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionSubtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionSubtopology)
+        for item in map(new, repeat(TopologyDescriptionSubtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.nodes, pos = TopologyDescriptionNode._read_many(data, pos, size - 1)
             elif size == 1:
                 item.nodes = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -1771,18 +1847,16 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionGlobalStore], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionGlobalStore)
+        for item in map(new, repeat(TopologyDescriptionGlobalStore, count)):
             (item.source,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
 
             (item.processor,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -1849,13 +1923,12 @@ class TopologyDescription(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescription], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescription)
+        for item in map(new, repeat(TopologyDescription, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.subtopologies, pos = TopologyDescriptionSubtopology._read_many(data, pos, size - 1)
             elif size == 1:
                 item.subtopologies = []
@@ -1864,21 +1937,20 @@ class TopologyDescription(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.global_stores, pos = TopologyDescriptionGlobalStore._read_many(data, pos, size - 1)
             elif size == 1:
                 item.global_stores = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -2089,38 +2161,43 @@ class DescribedGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(DescribedGroup)
+        for item in map(new, repeat(DescribedGroup, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.error_message = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.error_message = ""
             else:
                 item.error_message = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.group_state = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.group_state = ""
             else:
                 raise kipwire.Malformed
 
@@ -2135,9 +2212,9 @@ class DescribedGroup(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.members, pos = Member._read_many(data, pos, size - 1)
             elif size == 1:
                 item.members = []
@@ -2155,21 +2232,22 @@ class DescribedGroup(kipwire.Struct):
 
             item.topology_description_status, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.assignor_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.assignor_name = ""
             else:
                 item.assignor_name = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -2290,21 +2368,20 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.groups, pos = DescribedGroup._read_many(data, pos, size - 1)
         elif size == 1:
             message.groups = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

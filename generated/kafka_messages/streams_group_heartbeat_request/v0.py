@@ -6,11 +6,11 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowPackers, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
     ONE_BYTE,
-    PACK_INT16,
     PACK_INT32,
     UNPACK_INT16,
     UNPACK_INT32,
@@ -20,6 +20,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -48,12 +49,12 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_H = struct.Struct(">H").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class KeyValue(kipwire.Struct):
@@ -67,6 +68,7 @@ class KeyValue(kipwire.Struct):
     __slots__ = ("key", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the tag or setting."),
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value belonging to the key."),
@@ -80,37 +82,58 @@ class KeyValue(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
         items = []
-        for _ in range(count):
-            item = new(KeyValue)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: KeyValue
+        while count:
+            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(KeyValue, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(KeyValue, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -205,36 +228,36 @@ class TopicInfo(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicInfo)
+        for item in map(new, repeat(TopicInfo, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topic_configs, pos = KeyValue._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topic_configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -278,6 +301,8 @@ class CopartitionGroup(kipwire.Struct):
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
 
     FLEXIBLE = True
+    _ROWS = RowReader("*h", "*h", "*h")
+    _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
         kipwire.Field(
             "source_topics",
@@ -322,51 +347,69 @@ class CopartitionGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(CopartitionGroup)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CopartitionGroup
+        while count:
+            rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CopartitionGroup, taken))]
+                for (
+                    item,
+                    item.source_topics,
+                    item.source_topic_regex,
+                    item.repartition_source_topics,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CopartitionGroup, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.source_topics = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.source_topic_regex = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.source_topic_regex = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.repartition_source_topics = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.repartition_source_topics = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -377,30 +420,31 @@ class CopartitionGroup(kipwire.Struct):
             source_topics = item.source_topics
             if type(source_topics) is not list:
                 source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                add(PACK_INT16[len(source_topics)](*source_topics))
-
+            size1 = len(source_topics) + 1
             source_topic_regex = item.source_topic_regex
             if type(source_topic_regex) is not list:
                 source_topic_regex = as_list(source_topic_regex)
-            size = len(source_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topic_regex:
-                add(PACK_INT16[len(source_topic_regex)](*source_topic_regex))
-
+            size2 = len(source_topic_regex) + 1
             repartition_source_topics = item.repartition_source_topics
             if type(repartition_source_topics) is not list:
                 repartition_source_topics = as_list(repartition_source_topics)
-            size = len(repartition_source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_source_topics:
-                add(PACK_INT16[len(repartition_source_topics)](*repartition_source_topics))
-
+            size3 = len(repartition_source_topics) + 1
+            packed = CopartitionGroup._PACK[
+                size1,
+                size2,
+                size3,
+            ](
+                size1,
+                *source_topics,
+                size2,
+                *source_topic_regex,
+                size3,
+                *repartition_source_topics,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -523,24 +567,25 @@ class Subtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(Subtopology)
+        for item in map(new, repeat(Subtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -560,9 +605,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topic_regex = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -582,9 +627,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.state_changelog_topics = []
@@ -593,9 +638,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 repartition_sink_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -615,9 +660,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.repartition_source_topics = []
@@ -626,21 +671,20 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.copartition_groups, pos = CopartitionGroup._read_many(data, pos, size - 1)
             elif size == 1:
                 item.copartition_groups = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -660,8 +704,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -672,8 +716,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topic_regex) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topic_regex:
-                for element in source_topic_regex:
-                    encoded = encode_text(element)
+                for text in source_topic_regex:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -692,8 +736,8 @@ class Subtopology(kipwire.Struct):
             size = len(repartition_sink_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
-                for element in repartition_sink_topics:
-                    encoded = encode_text(element)
+                for text in repartition_sink_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -761,25 +805,23 @@ class Topology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Topology], int]:
         items = []
-        for _ in range(count):
-            item = new(Topology)
+        for item in map(new, repeat(Topology, count)):
             item.epoch, size = unpack_iB(data, pos)
             pos += 5
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
             elif size == 1:
                 item.subtopologies = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -816,6 +858,7 @@ class TaskIds(kipwire.Struct):
     __slots__ = ("subtopology_id", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -843,38 +886,57 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskIds)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskIds
+        while count:
+            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskIds, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskIds, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -927,16 +989,17 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(Endpoint)
+        for item in map(new, repeat(Endpoint, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -959,11 +1022,11 @@ class Endpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -981,6 +1044,7 @@ class TaskOffset(kipwire.Struct):
     __slots__ = ("subtopology_id", "partition", "offset")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "i", "q")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -1015,26 +1079,47 @@ class TaskOffset(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskOffset)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskOffset
+        while count:
+            rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskOffset, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partition,
+                    item.offset,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskOffset, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.partition, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.partition, item.offset, size = unpack_iqB(data, pos)
+                pos += 13
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -1047,11 +1132,11 @@ class TaskOffset(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subtopology_id)
 
-            add(pack_iq(item.partition, item.offset))
-
+            packed = pack_iqx(item.partition, item.offset)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -1350,45 +1435,53 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             raise kipwire.Malformed
 
         message.member_epoch, message.endpoint_information_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.instance_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.instance_id = ""
         else:
             message.instance_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.rack_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.rack_id = ""
         else:
             message.rack_id = None
 
@@ -1403,9 +1496,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.active_tasks = []
@@ -1414,9 +1507,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.standby_tasks = []
@@ -1425,9 +1518,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.warmup_tasks = []
@@ -1436,12 +1529,14 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.process_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.process_id = ""
         else:
             message.process_id = None
 
@@ -1456,9 +1551,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
         elif size == 1:
             message.client_tags = []
@@ -1467,9 +1562,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.task_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
         elif size == 1:
             message.task_offsets = []
@@ -1478,9 +1573,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.task_end_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
         elif size == 1:
             message.task_end_offsets = []
@@ -1614,11 +1709,11 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         if task_end_offsets:
             TaskOffset._write_many(task_end_offsets, add)
 
-        add(pack_B(BOOL_BYTE[self.shutdown_application]))
-
+        packed = pack_Bx(BOOL_BYTE[self.shutdown_application])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

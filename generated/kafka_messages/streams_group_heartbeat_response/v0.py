@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +35,7 @@ unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiiiB = struct.Struct(">iiiiB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_b = struct.Struct(">b").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
@@ -52,6 +54,7 @@ class Status(kipwire.Struct):
     __slots__ = ("status_code", "status_detail")
 
     FLEXIBLE = True
+    _ROWS = RowReader("b", "text")
     FIELDS = (
         kipwire.Field(
             "status_code",
@@ -81,26 +84,45 @@ class Status(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
         items = []
-        for _ in range(count):
-            item = new(Status)
-            item.status_code, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.status_detail = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Status
+        while count:
+            rows = Status._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Status, taken))]
+                for (
+                    item,
+                    item.status_code,
+                    item.status_detail,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Status, taken)):
+                item.status_code, size = unpack_bB(data, pos)
+                pos += 2
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.status_detail = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.status_detail = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -133,6 +155,7 @@ class TaskIds(kipwire.Struct):
     __slots__ = ("subtopology_id", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "subtopology_id",
@@ -160,38 +183,57 @@ class TaskIds(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskIds)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TaskIds
+        while count:
+            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TaskIds, taken))]
+                for (
+                    item,
+                    item.subtopology_id,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TaskIds, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.subtopology_id = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.subtopology_id = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -244,16 +286,17 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(Endpoint)
+        for item in map(new, repeat(Endpoint, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -276,11 +319,11 @@ class Endpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -297,6 +340,7 @@ class TopicPartition(kipwire.Struct):
     __slots__ = ("topic", "partitions")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "topic", "Topic", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
@@ -319,38 +363,57 @@ class TopicPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicPartition)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TopicPartition
+        while count:
+            rows = TopicPartition._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TopicPartition, taken))]
+                for (
+                    item,
+                    item.topic,
+                    item.partitions,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TopicPartition, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.topic = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.topic = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partitions = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -435,15 +498,14 @@ class EndpointToPartitions(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EndpointToPartitions], int]:
         items = []
-        for _ in range(count):
-            item = new(EndpointToPartitions)
+        for item in map(new, repeat(EndpointToPartitions, count)):
             (item.user_endpoint,), pos = Endpoint._read_many(data, pos, 1)
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.active_partitions, pos = TopicPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.active_partitions = []
@@ -452,21 +514,20 @@ class EndpointToPartitions(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.standby_partitions, pos = TopicPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.standby_partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -726,23 +787,27 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.error_message = data[pos:end].decode()
             pos = end
+        elif size:
+            message.error_message = ""
         else:
             message.error_message = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             raise kipwire.Malformed
 
@@ -754,9 +819,9 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             size,
         ) = unpack_iiiiB(data, pos)
         pos += 17
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.status, pos = Status._read_many(data, pos, size - 1)
         elif size == 1:
             message.status = []
@@ -765,9 +830,9 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.active_tasks = []
@@ -776,9 +841,9 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.standby_tasks = []
@@ -787,9 +852,9 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
         elif size == 1:
             message.warmup_tasks = []
@@ -798,21 +863,20 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
 
         message.endpoint_information_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.partitions_by_user_endpoint, pos = EndpointToPartitions._read_many(data, pos, size - 1)
         elif size == 1:
             message.partitions_by_user_endpoint = []
         else:
             message.partitions_by_user_endpoint = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -15,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +32,7 @@ __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 unpack_i = struct.Struct(">i").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class LastAssignmentConfig(kipwire.Struct):
@@ -44,6 +46,7 @@ class LastAssignmentConfig(kipwire.Struct):
     __slots__ = ("key", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the setting."),
         kipwire.Field("value", "Value", "string", default="", compact=True, about="Value the setting had, as text."),
@@ -57,37 +60,58 @@ class LastAssignmentConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LastAssignmentConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(LastAssignmentConfig)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: LastAssignmentConfig
+        while count:
+            rows = LastAssignmentConfig._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(LastAssignmentConfig, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(LastAssignmentConfig, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -238,8 +262,7 @@ class StreamsGroupMetadataValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iq(self.epoch, self.metadata_hash))
-
+        packed = pack_iqx(self.epoch, self.metadata_hash)
         if (
             self.validated_topology_epoch == -1
             and self.last_assignment_configs == []
@@ -247,8 +270,9 @@ class StreamsGroupMetadataValue(kipwire.Message):
             and self.failed_description_topology_epoch == -1
             and not self._unknown_tagged_fields
         ):
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
@@ -258,9 +282,9 @@ class StreamsGroupMetadataValue(kipwire.Message):
         elif tag == 1:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 self.last_assignment_configs, pos = LastAssignmentConfig._read_many(data, pos, size - 1)
             elif size == 1:
                 self.last_assignment_configs = []

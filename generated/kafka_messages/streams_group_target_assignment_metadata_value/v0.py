@@ -17,7 +17,7 @@ __all__ = ["StreamsGroupTargetAssignmentMetadataValue"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_q = struct.Struct(">q").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 pack_q = struct.Struct(">q").pack
 
 
@@ -83,11 +83,11 @@ class StreamsGroupTargetAssignmentMetadataValue(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_i(self.assignment_epoch))
-
+        packed = pack_ix(self.assignment_epoch)
         if self.assignment_timestamp == 0 and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

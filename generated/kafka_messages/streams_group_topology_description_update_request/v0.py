@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -128,24 +129,25 @@ class TopologyDescriptionNode(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionNode], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionNode)
+        for item in map(new, repeat(TopologyDescriptionNode, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.node_type, size = unpack_bB(data, pos)
             pos += 2
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -165,20 +167,22 @@ class TopologyDescriptionNode(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.sink_topic = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.sink_topic = ""
             else:
                 item.sink_topic = None
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 stores = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -198,9 +202,9 @@ class TopologyDescriptionNode(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 successors = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -218,12 +222,11 @@ class TopologyDescriptionNode(kipwire.Struct):
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -244,8 +247,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             add(pack_b(item.node_type))
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -265,8 +268,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             size = len(stores) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if stores:
-                for element in stores:
-                    encoded = encode_text(element)
+                for text in stores:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -277,8 +280,8 @@ class TopologyDescriptionNode(kipwire.Struct):
             size = len(successors) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if successors:
-                for element in successors:
-                    encoded = encode_text(element)
+                for text in successors:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -330,36 +333,36 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionSubtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionSubtopology)
+        for item in map(new, repeat(TopologyDescriptionSubtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.nodes, pos = TopologyDescriptionNode._read_many(data, pos, size - 1)
             elif size == 1:
                 item.nodes = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -429,18 +432,16 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionGlobalStore], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescriptionGlobalStore)
+        for item in map(new, repeat(TopologyDescriptionGlobalStore, count)):
             (item.source,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
 
             (item.processor,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -508,13 +509,12 @@ class TopologyDescription(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescription], int]:
         items = []
-        for _ in range(count):
-            item = new(TopologyDescription)
+        for item in map(new, repeat(TopologyDescription, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.subtopologies, pos = TopologyDescriptionSubtopology._read_many(data, pos, size - 1)
             elif size == 1:
                 item.subtopologies = []
@@ -523,21 +523,20 @@ class TopologyDescription(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.global_stores, pos = TopologyDescriptionGlobalStore._read_many(data, pos, size - 1)
             elif size == 1:
                 item.global_stores = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -651,23 +650,27 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.group_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.group_id = ""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.member_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.member_id = ""
         else:
             raise kipwire.Malformed
 
@@ -675,12 +678,11 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
         pos += 4
         (message.topology_description,), pos = TopologyDescription._read_many(data, pos, 1)
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowPackers, RowReader
 from kipwire.wire import (
     ONE_BYTE,
-    PACK_INT16,
     UNPACK_INT16,
     as_list,
     encode_text,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -45,6 +46,7 @@ class TopicConfig(kipwire.Struct):
     __slots__ = ("key", "value")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "key", "string", default="", compact=True, about="Name of the topic setting."),
         kipwire.Field(
@@ -60,37 +62,58 @@ class TopicConfig(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicConfig], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicConfig)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: TopicConfig
+        while count:
+            rows = TopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(TopicConfig, taken))]
+                for (
+                    item,
+                    item.key,
+                    item.value,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(TopicConfig, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.key = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.key = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.value = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.value = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -173,36 +196,36 @@ class TopicInfo(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicInfo)
+        for item in map(new, repeat(TopicInfo, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
             pos += 7
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topic_configs, pos = TopicConfig._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topic_configs = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -248,6 +271,8 @@ class CopartitionGroup(kipwire.Struct):
     __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
 
     FLEXIBLE = True
+    _ROWS = RowReader("*h", "*h", "*h")
+    _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
         kipwire.Field(
             "source_topics",
@@ -295,51 +320,69 @@ class CopartitionGroup(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
         items = []
-        for _ in range(count):
-            item = new(CopartitionGroup)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: CopartitionGroup
+        while count:
+            rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(CopartitionGroup, taken))]
+                for (
+                    item,
+                    item.source_topics,
+                    item.source_topic_regex,
+                    item.repartition_source_topics,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(CopartitionGroup, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.source_topics = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.source_topic_regex = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.source_topic_regex = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                pos += (size - 1) * 2
-            elif size == 1:
-                item.repartition_source_topics = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
+                    pos += (size - 1) * 2
+                elif size == 1:
+                    item.repartition_source_topics = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -350,30 +393,31 @@ class CopartitionGroup(kipwire.Struct):
             source_topics = item.source_topics
             if type(source_topics) is not list:
                 source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                add(PACK_INT16[len(source_topics)](*source_topics))
-
+            size1 = len(source_topics) + 1
             source_topic_regex = item.source_topic_regex
             if type(source_topic_regex) is not list:
                 source_topic_regex = as_list(source_topic_regex)
-            size = len(source_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topic_regex:
-                add(PACK_INT16[len(source_topic_regex)](*source_topic_regex))
-
+            size2 = len(source_topic_regex) + 1
             repartition_source_topics = item.repartition_source_topics
             if type(repartition_source_topics) is not list:
                 repartition_source_topics = as_list(repartition_source_topics)
-            size = len(repartition_source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_source_topics:
-                add(PACK_INT16[len(repartition_source_topics)](*repartition_source_topics))
-
+            size3 = len(repartition_source_topics) + 1
+            packed = CopartitionGroup._PACK[
+                size1,
+                size2,
+                size3,
+            ](
+                size1,
+                *source_topics,
+                size2,
+                *source_topic_regex,
+                size3,
+                *repartition_source_topics,
+            )
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -495,24 +539,25 @@ class Subtopology(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
         items = []
-        for _ in range(count):
-            item = new(Subtopology)
+        for item in map(new, repeat(Subtopology, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.subtopology_id = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.subtopology_id = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -532,9 +577,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 source_topic_regex = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -554,9 +599,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.state_changelog_topics = []
@@ -565,9 +610,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 repartition_sink_topics = []
                 for _ in range(size - 1):
                     size = data[pos]
@@ -587,9 +632,9 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
             elif size == 1:
                 item.repartition_source_topics = []
@@ -598,21 +643,20 @@ class Subtopology(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.copartition_groups, pos = CopartitionGroup._read_many(data, pos, size - 1)
             elif size == 1:
                 item.copartition_groups = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -632,8 +676,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topics:
-                for element in source_topics:
-                    encoded = encode_text(element)
+                for text in source_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -644,8 +688,8 @@ class Subtopology(kipwire.Struct):
             size = len(source_topic_regex) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if source_topic_regex:
-                for element in source_topic_regex:
-                    encoded = encode_text(element)
+                for text in source_topic_regex:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -664,8 +708,8 @@ class Subtopology(kipwire.Struct):
             size = len(repartition_sink_topics) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
             if repartition_sink_topics:
-                for element in repartition_sink_topics:
-                    encoded = encode_text(element)
+                for text in repartition_sink_topics:
+                    encoded = encode_text(text)
                     size = len(encoded) + 1
                     add(ONE_BYTE[size] if size < 128 else write_string_size(size))
                     add(encoded)
@@ -742,21 +786,20 @@ class StreamsGroupTopologyValue(kipwire.Message):
         message = new(cls)
         message.epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
         elif size == 1:
             message.subtopologies = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

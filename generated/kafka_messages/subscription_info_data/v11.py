@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ class TaskOffsetSum(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffsetSum], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskOffsetSum)
+        for item in map(new, repeat(TaskOffsetSum, count)):
             item.topic_group_id, item.partition, item.offset_sum, size = unpack_iiqh(data, pos)
             pos += 18
             if size >= 0:
@@ -144,8 +143,7 @@ class ClientTag(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClientTag], int]:
         items = []
-        for _ in range(count):
-            item = new(ClientTag)
+        for item in map(new, repeat(ClientTag, count)):
             (size,) = unpack_i(data, pos)
             pos += 4
             if size >= 0:
@@ -328,7 +326,7 @@ class SubscriptionInfoData(kipwire.Message):
         message = new(cls)
         message.version, message.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
         pos += 28
-        message.process_id = uuid.UUID(bytes=process_id)
+        message.process_id = uuid_from(process_id)
         if size >= 0:
             end = pos + size
             message.user_end_point = data[pos:end]

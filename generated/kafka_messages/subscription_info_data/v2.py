@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import as_bytes, as_list, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class TaskId(kipwire.Struct):
     __slots__ = ("topic_group_id", "partition")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">ii").iter_unpack
     FIELDS = (
         kipwire.Field(
             "topic_group_id", "topicGroupId", "int32", default=0, about="Number of the subtopology the task belongs to."
@@ -51,9 +52,19 @@ class TaskId(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskId], int]:
+        item: TaskId
+        end = pos + 8 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(TaskId, count))]
+            rows = TaskId._ROWS(data[pos:end])
+            for item, (
+                item.topic_group_id,
+                item.partition,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(TaskId)
+        for item in map(new, repeat(TaskId, count)):
             item.topic_group_id, item.partition = unpack_ii(data, pos)
             pos += 8
             items.append(item)
@@ -158,7 +169,7 @@ class SubscriptionInfoData(kipwire.Message):
         message = new(cls)
         message.version, process_id, size = unpack_i16si(data, pos)
         pos += 24
-        message.process_id = uuid.UUID(bytes=process_id)
+        message.process_id = uuid_from(process_id)
         if size > 0:
             message.prev_tasks, pos = TaskId._read_many(data, pos, size)
         elif size == 0:

@@ -7,8 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
-from kipwire.wire import as_bytes, as_list, new
+from kipwire.uuids import ZERO_UUID, uuid_from
+from kipwire.wire import as_bytes, as_list, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class PartitionToOffsetSum(kipwire.Struct):
     __slots__ = ("partition", "offset_sum")
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "partition", "int32", default=0, about="Index of the input partition of the task."),
         kipwire.Field(
@@ -61,9 +62,19 @@ class PartitionToOffsetSum(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionToOffsetSum], int]:
+        item: PartitionToOffsetSum
+        end = pos + 12 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(PartitionToOffsetSum, count))]
+            rows = PartitionToOffsetSum._ROWS(data[pos:end])
+            for item, (
+                item.partition,
+                item.offset_sum,
+            ) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionToOffsetSum)
+        for item in map(new, repeat(PartitionToOffsetSum, count)):
             item.partition, item.offset_sum = unpack_iq(data, pos)
             pos += 12
             items.append(item)
@@ -119,8 +130,7 @@ class TaskOffsetSum(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffsetSum], int]:
         items = []
-        for _ in range(count):
-            item = new(TaskOffsetSum)
+        for item in map(new, repeat(TaskOffsetSum, count)):
             item.topic_group_id, size = unpack_ii(data, pos)
             pos += 8
             if size > 0:
@@ -260,7 +270,7 @@ class SubscriptionInfoData(kipwire.Message):
         message = new(cls)
         message.version, message.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
         pos += 28
-        message.process_id = uuid.UUID(bytes=process_id)
+        message.process_id = uuid_from(process_id)
         if size >= 0:
             end = pos + size
             message.user_end_point = data[pos:end]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
+from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class SyncGroupRequestAssignment(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
         items = []
-        for _ in range(count):
-            item = new(SyncGroupRequestAssignment)
+        for item in map(new, repeat(SyncGroupRequestAssignment, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

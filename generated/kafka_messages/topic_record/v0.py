@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     encode_text,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["TopicRecord"]
 
 unpack_16sB = struct.Struct(">16sB").unpack_from
-pack_16s = struct.Struct(">16s").pack
+pack_16sx = struct.Struct(">16sx").pack
 
 
 class TopicRecord(kipwire.Message):
@@ -66,18 +66,20 @@ class TopicRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.name = ""
         else:
             raise kipwire.Malformed
 
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.topic_id = uuid.UUID(bytes=topic_id)
+        message.topic_id = uuid_from(topic_id)
         if size:
             pos = read_tag_section(message, data, pos - 1)
         else:
@@ -90,11 +92,11 @@ class TopicRecord(kipwire.Message):
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
 
-        add(pack_16s(self.topic_id.bytes))
-
+        packed = pack_16sx(self.topic_id.bytes)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ class PartitionsSchema(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionsSchema)
+        for item in map(new, repeat(PartitionsSchema, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

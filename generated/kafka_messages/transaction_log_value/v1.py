@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     ONE_BYTE,
     PACK_INT32,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -35,7 +37,7 @@ unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_q = struct.Struct(">q").pack
 pack_qhib = struct.Struct(">qhib").pack
-pack_qq = struct.Struct(">qq").pack
+pack_qqx = struct.Struct(">qqx").pack
 
 
 class PartitionsSchema(kipwire.Struct):
@@ -49,6 +51,7 @@ class PartitionsSchema(kipwire.Struct):
     __slots__ = ("topic", "partition_ids")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, about="Name of the topic."),
         kipwire.Field(
@@ -69,38 +72,57 @@ class PartitionsSchema(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
         items = []
-        for _ in range(count):
-            item = new(PartitionsSchema)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: PartitionsSchema
+        while count:
+            rows = PartitionsSchema._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(PartitionsSchema, taken))]
+                for (
+                    item,
+                    item.topic,
+                    item.partition_ids,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(PartitionsSchema, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.topic = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.topic = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partition_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partition_ids = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partition_ids = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partition_ids = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -312,9 +334,9 @@ class TransactionLogValue(kipwire.Message):
             size,
         ) = unpack_qhibB(data, pos)
         pos += 16
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.transaction_partitions, pos = PartitionsSchema._read_many(data, pos, size - 1)
         elif size == 1:
             message.transaction_partitions = []
@@ -344,8 +366,7 @@ class TransactionLogValue(kipwire.Message):
         if transaction_partitions:
             PartitionsSchema._write_many(transaction_partitions, add)
 
-        add(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))
-
+        packed = pack_qqx(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms)
         if (
             self.previous_producer_id == -1
             and self.next_producer_id == -1
@@ -353,8 +374,9 @@ class TransactionLogValue(kipwire.Message):
             and self.next_producer_epoch == -1
             and not self._unknown_tagged_fields
         ):
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
+from kipwire.wire import as_list, encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(TxnOffsetCommitRequestPartition)
+        for item in map(new, repeat(TxnOffsetCommitRequestPartition, count)):
             item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqih(data, pos)
             pos += 18
             if size >= 0:
@@ -155,8 +154,7 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(TxnOffsetCommitRequestTopic)
+        for item in map(new, repeat(TxnOffsetCommitRequestTopic, count)):
             (size,) = unpack_h(data, pos)
             pos += 2
             if size >= 0:

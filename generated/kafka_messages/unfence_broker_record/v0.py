@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["UnfenceBrokerRecord"]
 
 unpack_iqB = struct.Struct(">iqB").unpack_from
-pack_iq = struct.Struct(">iq").pack
+pack_iqx = struct.Struct(">iqx").pack
 
 
 class UnfenceBrokerRecord(kipwire.Message):
@@ -61,11 +61,11 @@ class UnfenceBrokerRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_iq(self.id, self.epoch))
-
+        packed = pack_iqx(self.id, self.epoch)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["UnregisterBrokerRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class UnregisterBrokerRequest(kipwire.Message):
@@ -63,11 +63,11 @@ class UnregisterBrokerRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_i(self.broker_id))
-
+        packed = pack_ix(self.broker_id)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

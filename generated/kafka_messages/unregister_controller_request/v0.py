@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["UnregisterControllerRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class UnregisterControllerRequest(kipwire.Message):
@@ -63,11 +63,11 @@ class UnregisterControllerRequest(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_i(self.controller_id))
-
+        packed = pack_ix(self.controller_id)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

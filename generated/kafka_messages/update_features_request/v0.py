@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -30,7 +32,7 @@ __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
 unpack_hBB = struct.Struct(">hBB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_hB = struct.Struct(">hB").pack
+pack_hBx = struct.Struct(">hBx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -48,6 +50,7 @@ class FeatureUpdateKey(kipwire.Struct):
     __slots__ = ("feature", "max_version_level", "allow_downgrade")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "bool")
     FIELDS = (
         kipwire.Field(
             "feature",
@@ -89,27 +92,48 @@ class FeatureUpdateKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
         items = []
-        for _ in range(count):
-            item = new(FeatureUpdateKey)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.feature = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: FeatureUpdateKey
+        while count:
+            rows = FeatureUpdateKey._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(FeatureUpdateKey, taken))]
+                for (
+                    item,
+                    item.feature,
+                    item.max_version_level,
+                    item.allow_downgrade,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(FeatureUpdateKey, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.feature = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.feature = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.max_version_level, allow_downgrade, size = unpack_hBB(data, pos)
-            pos += 4
-            item.allow_downgrade = FALSE_TRUE[allow_downgrade]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.max_version_level, allow_downgrade, size = unpack_hBB(data, pos)
+                pos += 4
+                item.allow_downgrade = FALSE_TRUE[allow_downgrade]
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -122,11 +146,11 @@ class FeatureUpdateKey(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(feature)
 
-            add(pack_hB(item.max_version_level, BOOL_BYTE[item.allow_downgrade]))
-
+            packed = pack_hBx(item.max_version_level, BOOL_BYTE[item.allow_downgrade])
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -181,21 +205,20 @@ class UpdateFeaturesRequest(kipwire.Message):
         message = new(cls)
         message.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.feature_updates, pos = FeatureUpdateKey._read_many(data, pos, size - 1)
         elif size == 1:
             message.feature_updates = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,8 +33,8 @@ __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_hbB = struct.Struct(">hbB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
-pack_B = struct.Struct(">B").pack
-pack_hb = struct.Struct(">hb").pack
+pack_Bx = struct.Struct(">Bx").pack
+pack_hbx = struct.Struct(">hbx").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -50,6 +52,7 @@ class FeatureUpdateKey(kipwire.Struct):
     __slots__ = ("feature", "max_version_level", "upgrade_type")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "h", "b")
     FIELDS = (
         kipwire.Field(
             "feature",
@@ -91,26 +94,47 @@ class FeatureUpdateKey(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
         items = []
-        for _ in range(count):
-            item = new(FeatureUpdateKey)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.feature = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: FeatureUpdateKey
+        while count:
+            rows = FeatureUpdateKey._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(FeatureUpdateKey, taken))]
+                for (
+                    item,
+                    item.feature,
+                    item.max_version_level,
+                    item.upgrade_type,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(FeatureUpdateKey, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.feature = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.feature = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.max_version_level, item.upgrade_type, size = unpack_hbB(data, pos)
-            pos += 4
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.max_version_level, item.upgrade_type, size = unpack_hbB(data, pos)
+                pos += 4
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -123,11 +147,11 @@ class FeatureUpdateKey(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(feature)
 
-            add(pack_hb(item.max_version_level, item.upgrade_type))
-
+            packed = pack_hbx(item.max_version_level, item.upgrade_type)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -197,9 +221,9 @@ class UpdateFeaturesRequest(kipwire.Message):
         message = new(cls)
         message.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.feature_updates, pos = FeatureUpdateKey._read_many(data, pos, size - 1)
         elif size == 1:
             message.feature_updates = []
@@ -225,11 +249,11 @@ class UpdateFeaturesRequest(kipwire.Message):
         if feature_updates:
             FeatureUpdateKey._write_many(feature_updates, add)
 
-        add(pack_B(BOOL_BYTE[self.validate_only]))
-
+        packed = pack_Bx(BOOL_BYTE[self.validate_only])
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -12,6 +12,7 @@ from kipwire.wire import (
     new,
     read_string_size,
     read_tag_section,
+    repeat,
     write_string_size,
     write_tag_section,
 )
@@ -26,9 +27,9 @@ __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
-pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 pack_ii = struct.Struct(">ii").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class CurrentLeader(kipwire.Struct):
@@ -76,16 +77,17 @@ class CurrentLeader(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CurrentLeader], int]:
         items = []
-        for _ in range(count):
-            item = new(CurrentLeader)
+        for item in map(new, repeat(CurrentLeader, count)):
             item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
             pos += 9
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -109,11 +111,11 @@ class CurrentLeader(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_i(item.port))
-
+            packed = pack_ix(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -188,11 +190,11 @@ class UpdateRaftVoterResponse(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-
+        packed = pack_ihx(self.throttle_time_ms, self.error_code)
         if self._lazy_current_leader is kipwire.DEFAULT and not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:

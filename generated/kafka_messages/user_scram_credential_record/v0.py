@@ -29,7 +29,7 @@ __all__ = ["UserScramCredentialRecord"]
 unpack_bB = struct.Struct(">bB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_b = struct.Struct(">b").pack
-pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class UserScramCredentialRecord(kipwire.Message):
@@ -123,60 +123,68 @@ class UserScramCredentialRecord(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.name = data[pos:end].decode()
             pos = end
+        elif size:
+            message.name = ""
         else:
             raise kipwire.Malformed
 
         message.mechanism, size = unpack_bB(data, pos)
         pos += 2
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.salt = data[pos:end]
             pos = end
+        elif size:
+            message.salt = b""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.stored_key = data[pos:end]
             pos = end
+        elif size:
+            message.stored_key = b""
         else:
             raise kipwire.Malformed
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            byte = data[pos]
-            if 0 < byte < 128:
-                size += (byte - 1) << 7
-                pos += 1
-            else:
-                size, pos = read_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
             end = pos + size - 1
             message.server_key = data[pos:end]
             pos = end
+        elif size:
+            message.server_key = b""
         else:
             raise kipwire.Malformed
 
@@ -199,28 +207,46 @@ class UserScramCredentialRecord(kipwire.Message):
             salt = as_bytes(salt)
         size = len(salt) + 1
         add(pack_b(self.mechanism))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(salt)
 
         stored_key = self.stored_key
         if type(stored_key) is not bytes:
             stored_key = as_bytes(stored_key)
         size = len(stored_key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(stored_key)
 
         server_key = self.server_key
         if type(server_key) is not bytes:
             server_key = as_bytes(server_key)
         size = len(server_key) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128])
+            add(ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
         add(server_key)
 
-        add(pack_i(self.iterations))
-
+        packed = pack_ix(self.iterations)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
 unpack_iiiiqB = struct.Struct(">iiiiqB").unpack_from
-pack_iiiiq = struct.Struct(">iiiiq").pack
+pack_iiiiqx = struct.Struct(">iiiiqx").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -45,6 +46,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "replica_epoch", "replica_id", "last_offset_epoch", "last_offset")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iiiiqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -105,9 +107,22 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 25 * count
+        if count > 3 and data[pos + 24 : end : 25].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                item.last_offset_epoch,
+                item.last_offset,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             (
                 item.partition_index,
                 item.replica_epoch,
@@ -129,15 +144,13 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(
-                pack_iiiiq(
-                    item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset
-                )
+            packed = pack_iiiiqx(
+                item.partition_index, item.replica_epoch, item.replica_id, item.last_offset_epoch, item.last_offset
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -183,36 +196,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -293,32 +306,33 @@ class VoteRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

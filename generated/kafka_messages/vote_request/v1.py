@@ -7,7 +7,7 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iii16s16siqB = struct.Struct(">iii16s16siqB").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_iii16s16siq = struct.Struct(">iii16s16siq").pack
+pack_iii16s16siqx = struct.Struct(">iii16s16siqx").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -60,6 +61,7 @@ class PartitionData(kipwire.Struct):
     )
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">iii16s16siqx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index",
@@ -143,9 +145,26 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 57 * count
+        if count > 3 and data[pos + 56 : end : 57].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                replica_directory_id,
+                voter_directory_id,
+                item.last_offset_epoch,
+                item.last_offset,
+            ) in zip(items, rows):
+                item.replica_directory_id = uuid_from(replica_directory_id)
+                item.voter_directory_id = uuid_from(voter_directory_id)
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             (
                 item.partition_index,
                 item.replica_epoch,
@@ -157,8 +176,8 @@ class PartitionData(kipwire.Struct):
                 size,
             ) = unpack_iii16s16siqB(data, pos)
             pos += 57
-            item.replica_directory_id = uuid.UUID(bytes=replica_directory_id)
-            item.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
+            item.replica_directory_id = uuid_from(replica_directory_id)
+            item.voter_directory_id = uuid_from(voter_directory_id)
             if size:
                 pos = read_tag_section(item, data, pos - 1)
             else:
@@ -171,21 +190,19 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(
-                pack_iii16s16siq(
-                    item.partition_index,
-                    item.replica_epoch,
-                    item.replica_id,
-                    item.replica_directory_id.bytes,
-                    item.voter_directory_id.bytes,
-                    item.last_offset_epoch,
-                    item.last_offset,
-                )
+            packed = pack_iii16s16siqx(
+                item.partition_index,
+                item.replica_epoch,
+                item.replica_id,
+                item.replica_directory_id.bytes,
+                item.voter_directory_id.bytes,
+                item.last_offset_epoch,
+                item.last_offset,
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -231,36 +248,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -354,32 +371,33 @@ class VoteRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.voter_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

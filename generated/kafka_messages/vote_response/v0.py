@@ -16,6 +16,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -31,7 +32,7 @@ __all__ = ["PartitionData", "TopicData", "VoteResponse"]
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_ihiiBB = struct.Struct(">ihiiBB").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_ihiiB = struct.Struct(">ihiiB").pack
+pack_ihiiBx = struct.Struct(">ihiiBx").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -48,6 +49,7 @@ class PartitionData(kipwire.Struct):
     __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch", "vote_granted")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihiiBx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
@@ -93,9 +95,23 @@ class PartitionData(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
+        item: PartitionData
+        end = pos + 16 * count
+        if count > 3 and data[pos + 15 : end : 16].count(0) == count:
+            items = [*map(new, repeat(PartitionData, count))]
+            rows = PartitionData._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+                item.leader_id,
+                item.leader_epoch,
+                vote_granted,
+            ) in zip(items, rows):
+                item.vote_granted = FALSE_TRUE[vote_granted]
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(PartitionData)
+        for item in map(new, repeat(PartitionData, count)):
             item.partition_index, item.error_code, item.leader_id, item.leader_epoch, vote_granted, size = (
                 unpack_ihiiBB(data, pos)
             )
@@ -113,19 +129,13 @@ class PartitionData(kipwire.Struct):
         for item in items:
             if not isinstance(item, PartitionData):
                 raise kipwire.Malformed
-            add(
-                pack_ihiiB(
-                    item.partition_index,
-                    item.error_code,
-                    item.leader_id,
-                    item.leader_epoch,
-                    BOOL_BYTE[item.vote_granted],
-                )
+            packed = pack_ihiiBx(
+                item.partition_index, item.error_code, item.leader_id, item.leader_epoch, BOOL_BYTE[item.vote_granted]
             )
-
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -171,36 +181,36 @@ class TopicData(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
         items = []
-        for _ in range(count):
-            item = new(TopicData)
+        for item in map(new, repeat(TopicData, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.topic_name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.topic_name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -282,21 +292,20 @@ class VoteResponse(kipwire.Message):
         message = new(cls)
         message.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = TopicData._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

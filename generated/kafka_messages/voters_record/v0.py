@@ -7,7 +7,8 @@ import struct
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID
+from kipwire.rows import MANY, RowReader
+from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import (
     ONE_BYTE,
     as_list,
@@ -16,6 +17,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -32,9 +34,9 @@ unpack_HB = struct.Struct(">HB").unpack_from
 unpack_hB = struct.Struct(">hB").unpack_from
 unpack_hhB = struct.Struct(">hhB").unpack_from
 unpack_i16sB = struct.Struct(">i16sB").unpack_from
-pack_H = struct.Struct(">H").pack
+pack_Hx = struct.Struct(">Hx").pack
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
+pack_hhx = struct.Struct(">hhx").pack
 pack_i16s = struct.Struct(">i16s").pack
 
 
@@ -50,6 +52,7 @@ class Endpoint(kipwire.Struct):
     __slots__ = ("name", "host", "port")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
         kipwire.Field(
@@ -67,37 +70,60 @@ class Endpoint(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
         items = []
-        for _ in range(count):
-            item = new(Endpoint)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: Endpoint
+        while count:
+            rows = Endpoint._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(Endpoint, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.host,
+                    item.port,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(Endpoint, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                item.port, size = unpack_HB(data, pos)
+                pos += 3
+                if size:
+                    pos = read_tag_section(item, data, pos - 1)
+                else:
+                    item._unknown_tagged_fields = None
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -115,11 +141,11 @@ class Endpoint(kipwire.Struct):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host)
 
-            add(pack_H(item.port))
-
+            packed = pack_Hx(item.port)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -161,8 +187,7 @@ class KRaftVersionFeature(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KRaftVersionFeature], int]:
         items = []
-        for _ in range(count):
-            item = new(KRaftVersionFeature)
+        for item in map(new, repeat(KRaftVersionFeature, count)):
             item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
             pos += 5
             if size:
@@ -177,11 +202,11 @@ class KRaftVersionFeature(kipwire.Struct):
         for item in items:
             if not isinstance(item, KRaftVersionFeature):
                 raise kipwire.Malformed
-            add(pack_hh(item.min_supported_version, item.max_supported_version))
-
+            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -248,14 +273,13 @@ class Voter(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
         items = []
-        for _ in range(count):
-            item = new(Voter)
+        for item in map(new, repeat(Voter, count)):
             item.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
             pos += 21
-            item.voter_directory_id = uuid.UUID(bytes=voter_directory_id)
-            if size > 127:
-                size, pos = read_size(data, pos)
+            item.voter_directory_id = uuid_from(voter_directory_id)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.endpoints, pos = Endpoint._read_many(data, pos, size - 1)
             elif size == 1:
                 item.endpoints = []
@@ -264,12 +288,11 @@ class Voter(kipwire.Struct):
 
             (item.kraft_version_feature,), pos = KRaftVersionFeature._read_many(data, pos, 1)
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -332,21 +355,20 @@ class VotersRecord(kipwire.Message):
         message = new(cls)
         message.version, size = unpack_hB(data, pos)
         pos += 3
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.voters, pos = Voter._read_many(data, pos, size - 1)
         elif size == 1:
             message.voters = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -32,7 +34,7 @@ __all__ = ["WritableTxnMarkerTopic", "WritableTxnMarker", "WriteTxnMarkersReques
 
 unpack_ibB = struct.Struct(">ibB").unpack_from
 unpack_qhBB = struct.Struct(">qhBB").unpack_from
-pack_ib = struct.Struct(">ib").pack
+pack_ibx = struct.Struct(">ibx").pack
 pack_qhB = struct.Struct(">qhB").pack
 
 
@@ -47,6 +49,7 @@ class WritableTxnMarkerTopic(kipwire.Struct):
     __slots__ = ("name", "partition_indexes")
 
     FLEXIBLE = True
+    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field(
             "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
@@ -69,38 +72,57 @@ class WritableTxnMarkerTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(WritableTxnMarkerTopic)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: WritableTxnMarkerTopic
+        while count:
+            rows = WritableTxnMarkerTopic._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(WritableTxnMarkerTopic, taken))]
+                for (
+                    item,
+                    item.name,
+                    item.partition_indexes,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(WritableTxnMarkerTopic, taken)):
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.name = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.name = ""
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
-            if size > 1:
-                item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partition_indexes = []
-            else:
-                raise kipwire.Malformed
+                size = data[pos]
+                pos += 1
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_size(data, pos)
+                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
+                    pos += (size - 1) * 4
+                elif size == 1:
+                    item.partition_indexes = []
+                else:
+                    raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -229,14 +251,13 @@ class WritableTxnMarker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarker], int]:
         items = []
-        for _ in range(count):
-            item = new(WritableTxnMarker)
+        for item in map(new, repeat(WritableTxnMarker, count)):
             item.producer_id, item.producer_epoch, transaction_result, size = unpack_qhBB(data, pos)
             pos += 12
             item.transaction_result = FALSE_TRUE[transaction_result]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = WritableTxnMarkerTopic._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
@@ -266,11 +287,11 @@ class WritableTxnMarker(kipwire.Struct):
             if topics:
                 WritableTxnMarkerTopic._write_many(topics, add)
 
-            add(pack_ib(item.coordinator_epoch, item.transaction_version))
-
+            packed = pack_ibx(item.coordinator_epoch, item.transaction_version)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -315,21 +336,20 @@ class WriteTxnMarkersRequest(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.markers, pos = WritableTxnMarker._read_many(data, pos, size - 1)
         elif size == 1:
             message.markers = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -33,7 +34,7 @@ __all__ = [
 
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_qB = struct.Struct(">qB").unpack_from
-pack_ih = struct.Struct(">ih").pack
+pack_ihx = struct.Struct(">ihx").pack
 pack_q = struct.Struct(">q").pack
 
 
@@ -48,6 +49,7 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
     __slots__ = ("partition_index", "error_code")
 
     FLEXIBLE = True
+    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field(
             "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
@@ -68,9 +70,19 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
+        item: WritableTxnMarkerPartitionResult
+        end = pos + 7 * count
+        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
+            items = [*map(new, repeat(WritableTxnMarkerPartitionResult, count))]
+            rows = WritableTxnMarkerPartitionResult._ROWS(data[pos:end])
+            for item, (
+                item.partition_index,
+                item.error_code,
+            ) in zip(items, rows):
+                item._unknown_tagged_fields = None
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(WritableTxnMarkerPartitionResult)
+        for item in map(new, repeat(WritableTxnMarkerPartitionResult, count)):
             item.partition_index, item.error_code, size = unpack_ihB(data, pos)
             pos += 7
             if size:
@@ -85,11 +97,11 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         for item in items:
             if not isinstance(item, WritableTxnMarkerPartitionResult):
                 raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
-
+            packed = pack_ihx(item.partition_index, item.error_code)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -129,36 +141,36 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopicResult], int]:
         items = []
-        for _ in range(count):
-            item = new(WritableTxnMarkerTopicResult)
+        for item in map(new, repeat(WritableTxnMarkerTopicResult, count)):
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = WritableTxnMarkerPartitionResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -227,25 +239,23 @@ class WritableTxnMarkerResult(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerResult], int]:
         items = []
-        for _ in range(count):
-            item = new(WritableTxnMarkerResult)
+        for item in map(new, repeat(WritableTxnMarkerResult, count)):
             item.producer_id, size = unpack_qB(data, pos)
             pos += 9
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.topics, pos = WritableTxnMarkerTopicResult._read_many(data, pos, size - 1)
             elif size == 1:
                 item.topics = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -309,21 +319,20 @@ class WriteTxnMarkersResponse(kipwire.Message):
         message = new(cls)
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.markers, pos = WritableTxnMarkerResult._read_many(data, pos, size - 1)
         elif size == 1:
             message.markers = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

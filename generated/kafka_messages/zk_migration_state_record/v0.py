@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ZkMigrationStateRecord"]
 
 unpack_bB = struct.Struct(">bB").unpack_from
-pack_b = struct.Struct(">b").pack
+pack_bx = struct.Struct(">bx").pack
 
 
 class ZkMigrationStateRecord(kipwire.Message):
@@ -66,11 +66,11 @@ class ZkMigrationStateRecord(kipwire.Message):
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        add(pack_b(self.zk_migration_state))
-
+        packed = pack_bx(self.zk_migration_state)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

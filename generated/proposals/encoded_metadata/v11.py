@@ -19,6 +19,7 @@ from kipwire.wire import (
     read_upacked,
     read_upacked_array,
     read_upacked_run,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -92,8 +93,7 @@ class EncodedMetadataBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataBroker)
+        for item in map(new, repeat(EncodedMetadataBroker, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -103,12 +103,14 @@ class EncodedMetadataBroker(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -121,21 +123,22 @@ class EncodedMetadataBroker(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.rack = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.rack = ""
             else:
                 item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -292,8 +295,7 @@ class EncodedMetadataPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataPartition)
+        for item in map(new, repeat(EncodedMetadataPartition, count)):
             error_code, partition_index, leader_id, leader_epoch = unpack_BBBB(data, pos)
             if error_code | partition_index | leader_id | leader_epoch < 128:
                 item.error_code = error_code
@@ -308,9 +310,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.replica_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.replica_nodes = []
@@ -319,9 +321,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.isr_nodes, pos = read_upacked_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.isr_nodes = []
@@ -330,21 +332,20 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.offline_replicas, pos = read_upacked_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.offline_replicas = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -476,8 +477,7 @@ class EncodedMetadataTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataTopic)
+        for item in map(new, repeat(EncodedMetadataTopic, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -487,21 +487,23 @@ class EncodedMetadataTopic(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             is_internal, size = unpack_BB(data, pos)
             pos += 2
             item.is_internal = FALSE_TRUE[is_internal]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = EncodedMetadataPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
@@ -515,12 +517,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             else:
                 item.topic_authorized_operations = size
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -680,9 +681,9 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.brokers, pos = EncodedMetadataBroker._read_many(data, pos, size - 1)
         elif size == 1:
             message.brokers = []
@@ -691,12 +692,14 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
@@ -709,9 +712,9 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = EncodedMetadataTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -725,12 +728,11 @@ class EncodedMetadata(kipwire.Message):
         else:
             message.cluster_authorized_operations = size
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
+from kipwire.rows import MANY, RowReader
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
@@ -18,6 +19,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_packed,
     write_packed_array,
     write_size,
@@ -38,6 +40,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
+pack_ix = struct.Struct(">ix").pack
 
 
 class EncodedMetadataBroker(kipwire.Struct):
@@ -53,6 +56,7 @@ class EncodedMetadataBroker(kipwire.Struct):
     __slots__ = ("node_id", "host", "port", "rack")
 
     FLEXIBLE = True
+    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field(
             "node_id",
@@ -89,37 +93,60 @@ class EncodedMetadataBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataBroker)
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+        patience = MANY
+        item: EncodedMetadataBroker
+        while count:
+            rows = EncodedMetadataBroker._ROWS.read(data, pos, count) if count >= MANY else None
+            if rows:
+                columns, taken, pos = rows
+                alike = [*map(new, repeat(EncodedMetadataBroker, taken))]
+                for (
+                    item,
+                    item.node_id,
+                    item.host,
+                    item.port,
+                    item.rack,
+                ) in zip(alike, *columns):
+                    item._unknown_tagged_fields = None
+                items += alike
+                count -= taken
+                continue
+            taken = min(count, patience)
+            count -= taken
+            patience *= 2
+            for item in map(new, repeat(EncodedMetadataBroker, taken)):
+                item.node_id, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.host = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.host = ""
+                else:
+                    raise kipwire.Malformed
 
-            item.port, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
-                end = pos + size - 1
-                item.rack = data[pos:end].decode()
-                pos = end
-            else:
-                item.rack = None
+                item.port, size = unpack_iB(data, pos)
+                pos += 5
+                if size > 1:
+                    if size > 127:
+                        size, pos = read_string_size(data, pos)
+                    end = pos + size - 1
+                    item.rack = data[pos:end].decode()
+                    pos = end
+                elif size:
+                    item.rack = ""
+                else:
+                    item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
+                if data[pos]:
+                    pos = read_tag_section(item, data, pos)
+                else:
+                    item._unknown_tagged_fields = None
+                    pos += 1
+                items.append(item)
         return items, pos
 
     @staticmethod
@@ -271,8 +298,7 @@ class EncodedMetadataPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataPartition)
+        for item in map(new, repeat(EncodedMetadataPartition, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -303,9 +329,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.replica_nodes, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.replica_nodes = []
@@ -314,9 +340,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.isr_nodes, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.isr_nodes = []
@@ -325,21 +351,20 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.offline_replicas, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.offline_replicas = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -468,25 +493,26 @@ class EncodedMetadataTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataTopic)
+        for item in map(new, repeat(EncodedMetadataTopic, count)):
             item.error_code, size = unpack_hB(data, pos)
             pos += 3
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             is_internal, size = unpack_BB(data, pos)
             pos += 2
             item.is_internal = FALSE_TRUE[is_internal]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = EncodedMetadataPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
@@ -522,11 +548,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             if partitions:
                 EncodedMetadataPartition._write_many(partitions, add)
 
-            add(pack_i(item.topic_authorized_operations))
-
+            packed = pack_ix(item.topic_authorized_operations)
             if not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -645,9 +671,9 @@ class EncodedMetadata(kipwire.Message):
         message = new(cls)
         message.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.brokers, pos = EncodedMetadataBroker._read_many(data, pos, size - 1)
         elif size == 1:
             message.brokers = []
@@ -656,20 +682,22 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
         message.controller_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = EncodedMetadataTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -712,11 +740,11 @@ class EncodedMetadata(kipwire.Message):
         if topics:
             EncodedMetadataTopic._write_many(topics, add)
 
-        add(pack_i(self.cluster_authorized_operations))
-
+        packed = pack_ix(self.cluster_authorized_operations)
         if not self._unknown_tagged_fields:
-            add(b"\0")
+            add(packed)
         else:
+            add(packed[:-1])
             write_tag_section(self, add)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

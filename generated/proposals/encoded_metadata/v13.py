@@ -18,6 +18,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_packed,
     write_packed_array,
     write_size,
@@ -88,8 +89,7 @@ class EncodedMetadataBroker(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataBroker)
+        for item in map(new, repeat(EncodedMetadataBroker, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -99,12 +99,14 @@ class EncodedMetadataBroker(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.host = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.host = ""
             else:
                 raise kipwire.Malformed
 
@@ -117,21 +119,22 @@ class EncodedMetadataBroker(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.rack = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.rack = ""
             else:
                 item.rack = None
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -288,8 +291,7 @@ class EncodedMetadataPartition(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataPartition)
+        for item in map(new, repeat(EncodedMetadataPartition, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -320,9 +322,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.replica_nodes, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.replica_nodes = []
@@ -331,9 +333,9 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.isr_nodes, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.isr_nodes = []
@@ -342,21 +344,20 @@ class EncodedMetadataPartition(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.offline_replicas, pos = read_packed_array(data, pos, size - 1, 32)
             elif size == 1:
                 item.offline_replicas = []
             else:
                 raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -491,8 +492,7 @@ class EncodedMetadataTopic(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataTopic], int]:
         items = []
-        for _ in range(count):
-            item = new(EncodedMetadataTopic)
+        for item in map(new, repeat(EncodedMetadataTopic, count)):
             size = data[pos]
             pos += 1
             if size > 127:
@@ -502,21 +502,23 @@ class EncodedMetadataTopic(kipwire.Struct):
 
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 item.name = data[pos:end].decode()
                 pos = end
+            elif size:
+                item.name = ""
             else:
                 raise kipwire.Malformed
 
             is_internal, size = unpack_BB(data, pos)
             pos += 2
             item.is_internal = FALSE_TRUE[is_internal]
-            if size > 127:
-                size, pos = read_size(data, pos)
             if size > 1:
+                if size > 127:
+                    size, pos = read_size(data, pos)
                 item.partitions, pos = EncodedMetadataPartition._read_many(data, pos, size - 1)
             elif size == 1:
                 item.partitions = []
@@ -530,12 +532,11 @@ class EncodedMetadataTopic(kipwire.Struct):
             else:
                 item.topic_authorized_operations = (size >> 1) ^ -(size & 1)
 
-            size = data[pos]
-            pos += 1
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
+            if data[pos]:
+                pos = read_tag_section(item, data, pos)
             else:
                 item._unknown_tagged_fields = None
+                pos += 1
             items.append(item)
         return items, pos
 
@@ -695,9 +696,9 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.brokers, pos = EncodedMetadataBroker._read_many(data, pos, size - 1)
         elif size == 1:
             message.brokers = []
@@ -706,12 +707,14 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.cluster_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.cluster_id = ""
         else:
             message.cluster_id = None
 
@@ -724,9 +727,9 @@ class EncodedMetadata(kipwire.Message):
 
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.topics, pos = EncodedMetadataTopic._read_many(data, pos, size - 1)
         elif size == 1:
             message.topics = []
@@ -740,12 +743,11 @@ class EncodedMetadata(kipwire.Message):
         else:
             message.cluster_authorized_operations = (size >> 1) ^ -(size & 1)
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire.wire import as_list, new
+from kipwire.wire import as_list, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Foo(kipwire.Struct):
     __slots__ = ("baz",)
 
     FLEXIBLE = False
+    _ROWS = struct.Struct(">h").iter_unpack
     FIELDS = (
         kipwire.Field("baz", "Baz", "int16", default=0, about="The baz that belongs to this foo, in every version."),
     )
@@ -40,9 +41,16 @@ class Foo(kipwire.Struct):
 
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Foo], int]:
+        item: Foo
+        end = pos + 2 * count
+        if count > 3 and end <= len(data):
+            items = [*map(new, repeat(Foo, count))]
+            rows = Foo._ROWS(data[pos:end])
+            for item, (item.baz,) in zip(items, rows):
+                pass
+            return items, end
         items = []
-        for _ in range(count):
-            item = new(Foo)
+        for item in map(new, repeat(Foo, count)):
             (item.baz,) = unpack_h(data, pos)
             pos += 2
             items.append(item)

@@ -14,6 +14,7 @@ from kipwire.wire import (
     read_size,
     read_string_size,
     read_tag_section,
+    repeat,
     write_size,
     write_string_size,
     write_tag_section,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Foo", "FooResponse"]
 
 unpack_hB = struct.Struct(">hB").unpack_from
-pack_h = struct.Struct(">h").pack
+pack_hx = struct.Struct(">hx").pack
 
 
 class Foo(kipwire.Struct):
@@ -65,8 +66,7 @@ class Foo(kipwire.Struct):
     @staticmethod
     def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Foo], int]:
         items = []
-        for _ in range(count):
-            item = new(Foo)
+        for item in map(new, repeat(Foo, count)):
             item.bar = "hello world"
             item.baz, size = unpack_hB(data, pos)
             pos += 3
@@ -82,23 +82,25 @@ class Foo(kipwire.Struct):
         for item in items:
             if not isinstance(item, Foo):
                 raise kipwire.Malformed
-            add(pack_h(item.baz))
-
+            packed = pack_hx(item.baz)
             if item.bar == "hello world" and not item._unknown_tagged_fields:
-                add(b"\0")
+                add(packed)
             else:
+                add(packed[:-1])
                 write_tag_section(item, add)
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.bar = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.bar = ""
             else:
                 raise kipwire.Malformed
         return pos
@@ -176,21 +178,20 @@ class FooResponse(kipwire.Message):
         message.user_agent = ""
         size = data[pos]
         pos += 1
-        if size > 127:
-            size, pos = read_size(data, pos)
         if size > 1:
+            if size > 127:
+                size, pos = read_size(data, pos)
             message.foos, pos = Foo._read_many(data, pos, size - 1)
         elif size == 1:
             message.foos = []
         else:
             raise kipwire.Malformed
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:
@@ -211,12 +212,14 @@ class FooResponse(kipwire.Message):
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            if size:
+            if size > 1:
+                if size > 127:
+                    size, pos = read_string_size(data, pos)
                 end = pos + size - 1
                 self.user_agent = data[pos:end].decode()
                 pos = end
+            elif size:
+                self.user_agent = ""
             else:
                 raise kipwire.Malformed
         return pos

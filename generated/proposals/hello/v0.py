@@ -7,7 +7,7 @@ import struct
 
 import kipwire
 from kipwire import layouts
-from kipwire.wire import encode_text, new
+from kipwire.wire import encode_text, new, repeat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

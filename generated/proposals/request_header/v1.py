@@ -92,21 +92,22 @@ class RequestHeader(kipwire.Message):
         message = new(cls)
         message.request_api_key, message.request_api_version, message.correlation_id, size = unpack_hhiB(data, pos)
         pos += 9
-        if size > 127:
-            size, pos = read_string_size(data, pos)
-        if size:
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
             end = pos + size - 1
             message.client_id = data[pos:end].decode()
             pos = end
+        elif size:
+            message.client_id = ""
         else:
             message.client_id = None
 
-        size = data[pos]
-        pos += 1
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
+        if data[pos]:
+            pos = read_tag_section(message, data, pos)
         else:
             message._unknown_tagged_fields = None
+            pos += 1
         return message, pos
 
     def _write(self, add: abc.Callable[[bytes], object]) -> None:

@@ -11,6 +11,7 @@ from kipgen.rules import (
     message,
     package,
     reading,
+    reserved_tags,
     structs,
     tags,
 )
@@ -22,6 +23,7 @@ ALL: tuple[Rule, ...] = (
     *fields.RULES,
     *structs.RULES,
     *tags.RULES,
+    *reserved_tags.RULES,
     *defaults.RULES,
     *encodings.RULES,
     *layouts.RULES,

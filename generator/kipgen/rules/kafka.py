@@ -42,6 +42,20 @@ def kafka_about(draft: Draft) -> Iterator[Finding]:
             yield Finding(body.part, "Kafka's generator refuses about here; write a comment instead", "about")
 
 
+@draft_rule(
+    id="kafka-reserved-tags",
+    summary="Kafka's generator does not know reservedTags, our extension of KIP-482.",
+    good=spec(ALPHA, more="// Tag 0 was that of Beta, up to release 2."),
+    bad=spec(ALPHA, more='"reservedTags": [0]'),
+    severity=None,
+)
+def kafka_reserved_tags(draft: Draft) -> Iterator[Finding]:
+    holders = [body.part for body in draft.bodies if body.kind in ("message", "common")]
+    for part in (*holders, *(field.part for field in draft.fields)):
+        if "reservedTags" in part.given:
+            yield Finding(part, "Kafka's generator refuses reservedTags; write a comment instead", "reservedTags")
+
+
 @field_rule(
     id="kafka-encoding",
     summary="Kafka's generator does not know encoding (KIP-625 was not adopted).",
@@ -142,6 +156,7 @@ def kafka_tagged_zero_copy(field: FieldDraft, _: Draft) -> Finding | None:
 RULES = (
     kafka_layout,
     kafka_about,
+    kafka_reserved_tags,
     kafka_encoding,
     kafka_element_encoding,
     kafka_nested_versions,

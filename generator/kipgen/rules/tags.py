@@ -165,8 +165,9 @@ def tag_gap(body: Body, _: Draft) -> Iterator[Finding]:
     by_tag = {field.spec.tag: field for field in reversed(body.fields) if field.spec.tag is not None}
     if any("tag" in field.part.broken for field in body.fields):
         return
-    for expected, tag in enumerate(sorted(by_tag)):
-        if tag != expected:
+    known = sorted({*by_tag, *body.spec.reserved_tags})
+    for expected, tag in enumerate(known):
+        if tag != expected and tag in by_tag:
             text = f"tag {tag} comes after a gap: {expected} is not used; Kafka's generator takes no gaps"
             yield Finding(by_tag[tag].part, f"{text}, so use {expected}", "tag")
             return

@@ -77,7 +77,7 @@ def topics(counting: DataFrame) -> DataFrame:
     partitions = (
         _of_type(counting, "PartitionRecord")
         .groupBy("record.topic_id")
-        .agg(sf.countDistinct("record.partition_id").alias("partitions"))
+        .agg(sf.count_distinct("record.partition_id").alias("partitions"))
     )
     return (
         made.join(removed, "topic_id", "left")

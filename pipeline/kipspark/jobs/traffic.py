@@ -80,7 +80,7 @@ def by_api(paired: DataFrame) -> DataFrame:
     Args:
         paired: of `exchanges`.
     """
-    clients = paired.groupBy("api", "api_version").agg(sf.countDistinct("client_id").alias("clients"))
+    clients = paired.groupBy("api", "api_version").agg(sf.count_distinct("client_id").alias("clients"))
     return _summed(paired, "api", "api_version").join(clients, ["api", "api_version"])
 
 

@@ -21,18 +21,17 @@ except ImportError as error:
     raise ImportError("kipwire.columns needs pyarrow: pip install kipwire[columns]") from error
 
 from kipwire import native
-from kipwire.columns import fit, rows as by_rows
+from kipwire.columns import fit
+from kipwire.columns import rows as by_rows
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError, decode_error_of_row
 from kipwire.columns.inputs import as_messages, as_rows, split
 from kipwire.columns.shape import Shape, shape_of
 from kipwire.errors import DecodeError
 
-if native.in_use:
-    from kipwire.columns import kernel
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from types import ModuleType
 
     from kipwire.columns.inputs import Messages, Rows
     from kipwire.structs import Message
@@ -155,8 +154,18 @@ def _by_chunk(
     return pa.chunked_array(chunks, type_)
 
 
+def _kernel_for(cls: type[Message]) -> ModuleType | None:
+    """What makes columns of a class by the compiled kernel, if that does."""
+    if not native.in_use:
+        return None
+    from kipwire.columns import kernel
+
+    return kernel if kernel.serves(cls) else None
+
+
 def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, strict: bool) -> pa.StructArray:
-    if not (native.in_use and kernel.serves(cls)):
+    kernel = _kernel_for(cls)
+    if kernel is None:
         return by_rows.read(cls, shape, messages, first, strict=strict)
     broken, rows = kernel.read(cls, shape, messages, strict=strict)
     if broken >= 0:
@@ -169,7 +178,8 @@ def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, s
 
 
 def _write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) -> pa.BinaryArray:
-    if native.in_use and kernel.serves(cls):
+    kernel = _kernel_for(cls)
+    if kernel is not None:
         try:
             return kernel.write(cls, shape, rows)
         except kernel.UnusualError:

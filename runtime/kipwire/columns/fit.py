@@ -103,21 +103,12 @@ _WANTED = {"bytes": "binary", "records": "binary", "uuid": "fixed_size_binary[16
 def is_any_list(given: pa.DataType) -> bool:
     """Whether it is one of Arrow's types of lists."""
     types = pa.types
-    return (
-        types.is_list(given)
-        or types.is_large_list(given)
-        or types.is_fixed_size_list(given)
-        or types.is_list_view(given)
-        or types.is_large_list_view(given)
-    )
+    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
+    return any(is_one(given) for is_one in kinds)
 
 
 def is_any_binary(given: pa.DataType) -> bool:
     """Whether it is one of Arrow's types of bytes."""
     types = pa.types
-    return (
-        types.is_binary(given)
-        or types.is_large_binary(given)
-        or types.is_binary_view(given)
-        or types.is_fixed_size_binary(given)
-    )
+    kinds = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+    return any(is_one(given) for is_one in kinds)

@@ -11,11 +11,12 @@ from kipwire.columns.errors import ColumnError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     Buffer = bytes | bytearray | memoryview
-    Messages = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
+    Messages: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[bytes | None]
     """Messages as `decode` takes them; anything with Arrow's C data interface will do, such as a column of polars."""
-    Rows = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
+    Rows: TypeAlias = pa.StructArray | pa.ChunkedArray | pa.RecordBatch | pa.Table
     """Rows as `encode` takes them; anything with Arrow's C data interface will do, such as a table of polars."""
 
 
@@ -33,15 +34,18 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
     Example:
         decode(HeartbeatRequest, split(data, [0, 67, 134]))
     """
-    ends = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
+    ends: Any = offsets if isinstance(offsets, pa.Array) else pa.array(offsets, pa.int64())
     kinds = {pa.int32(): pa.binary(), pa.int64(): pa.large_binary()}
     if ends.type not in kinds or ends.null_count or not len(ends):
         raise ColumnError(f"offsets are one or more int32 or int64 without null, not {len(ends)} {ends.type}")
     data = buffer if isinstance(buffer, pa.Buffer) else pa.py_buffer(buffer)
-    array = pa.Array.from_buffers(
-        kinds[ends.type], len(ends) - 1, [None, ends.buffers()[1], data], offset=ends.offset
-    )
-    return _validated(array, "offsets")
+    buffers = [None, ends.buffers()[1], data]
+    try:
+        array = pa.Array.from_buffers(kinds[ends.type], len(ends) - 1, buffers, offset=ends.offset)
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"offsets that make no sense: {error}") from error
+    return array
 
 
 def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
@@ -88,11 +92,3 @@ def _as_arrow(data: Any) -> pa.Array | pa.ChunkedArray | None:
     if hasattr(data, "__arrow_c_array__"):
         return pa.array(data)
     return None
-
-
-def _validated(array: pa.Array, what: str) -> pa.Array:
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise ColumnError(f"{what} that make no sense: {error}") from error
-    return array

@@ -26,8 +26,8 @@ class UnusualError(Exception):
     """Rows that the kernel does not write; the generated code may."""
 
 
-def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) -> tuple[int, pa.StructArray]:
-    """The number of the first broken message, or -1, and the rows. Other broken messages are null where not strict.
+def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) -> tuple[int, pa.StructArray | None]:
+    """The number of the broken message that reading stopped at, if it is strict, and None; or -1 and the rows.
 
     Raises:
         ColumnError: a column would outgrow its offsets, or the array of messages is damaged.
@@ -44,7 +44,7 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) 
         raise too_much() from None
     except ValueError as error:
         raise ColumnError(f"the array of messages is damaged: {error}") from error
-    return failed, _array(shape.type, parts)
+    return failed, None if parts is None else _array(shape.type, parts)
 
 
 def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
@@ -149,5 +149,5 @@ def _given_unknown(array: pa.Array) -> Given:
     tags, contents = entries.field(0).cast(UNKNOWN_TYPE.key_type), entries.field(1).cast(UNKNOWN_TYPE.item_type)
     if entries.null_count or tags.null_count:
         raise UnusualError
-    inner = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
+    inner: list[Given] = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
     return len(lists), lists.offset, lists.buffers()[:2], [(len(entries), entries.offset, [None], inner)]

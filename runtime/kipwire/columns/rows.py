@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.errors import ColumnError, decode_error_of_row, encode_error_of_row, too_much
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.walk import path_text
 
@@ -36,6 +36,14 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _expect_sound(array: pa.Array, what: str) -> None:
+    """See that an array is what Arrow says it has to be: Python objects of any other may be anything."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(f"the array of {what} is damaged: {error}") from error
+
+
 # From bytes to columns.
 
 
@@ -51,8 +59,9 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
 
     Raises:
         RowDecodeError: the first broken message.
-        ColumnError: a column would outgrow its offsets.
+        ColumnError: the array is damaged, or a column would outgrow its offsets.
     """
+    _expect_sound(messages, "messages")
     parts = []
     for start in range(0, len(messages), ROWS_AT_A_TIME):
         with no_garbage_collection():
@@ -105,7 +114,10 @@ def _elements(column: Column, elements: list[Any]) -> pa.Array:
 def _primitives(type_: pa.DataType, values: list[Any]) -> pa.Array:
     if pa.types.is_fixed_size_binary(type_):
         values = [value if value is None else value.bytes for value in values]
-    return pa.array(values, type_)
+    made = pa.array(values, type_)
+    if isinstance(made, pa.ChunkedArray):  # which is what Arrow makes of too many bytes
+        raise too_much()
+    return made
 
 
 def _unknown(type_: pa.MapType, values: list[dict[int, bytes]]) -> pa.MapArray:
@@ -141,8 +153,9 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
 
     Raises:
         RowEncodeError: the first row with a value that cannot be written.
-        ColumnError: all rows together have more bytes than offsets can tell of.
+        ColumnError: the array is damaged, or its rows together have more bytes than offsets can tell of.
     """
+    _expect_sound(rows, "rows")
     encoded: list[bytes | None] = []
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         with no_garbage_collection():

@@ -1,0 +1,99 @@
+"""The bytes of one version as boxes in boxes: what stands behind what, and how many bytes it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+
+_WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
+_LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
+"""Bytes, by the bits of the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Some neighbouring bytes. A box with inner boxes has no bytes but theirs."""
+
+    name: str
+    size: str
+    """How many bytes, such as `4` or `1 to 5`; of inner boxes how often they come, such as `for each`."""
+    kind: str
+    """How it is drawn: `value`, `length`, `tags`, or `group` for one with inner boxes."""
+    inner: tuple[Box, ...] = ()
+    about: str = ""
+
+
+def boxes(layout: MessageLayout) -> tuple[Box, ...]:
+    """The boxes of a message in the order of its bytes."""
+    structs = {struct.class_name: struct for struct in layout.structs}
+    return _of_struct(layout.root, structs, ())
+
+
+def _of_struct(struct: StructLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+    found = [_of_field(field, structs, around) for field in struct.fields if field.tag is None]
+    if struct.flexible:
+        tagged = sorted((field for field in struct.fields if field.tag is not None), key=lambda it: it.tag or 0)
+        inner = tuple(
+            Box(f"tag {field.tag}", "if not its default", "group", (_TAG, _SIZE, _of_field(field, structs, around)))
+            for field in tagged
+        )
+        found.append(Box("tagged fields", "", "group", (_TAG_COUNT, *inner)) if inner else _TAG_COUNT)
+    return tuple(found)
+
+
+_TAG_COUNT = Box("tag count", "1 to 5", "tags", about="How many tagged fields follow, known and unknown ones.")
+_TAG = Box("tag", "1 to 5", "tags")
+_SIZE = Box("size", "1 to 5", "tags", about="Bytes of the value behind it.")
+
+
+def _of_field(field: FieldLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> Box:
+    if field.type.is_array:
+        element = _element(field, structs, around)
+        count = Box("count", "1 to 5" if field.compact else "4", "length", about=_null(field))
+        return Box(field.attribute, "", "group", (count, Box("element", "for each", "group", element)), field.about)
+    if field.struct is not None:
+        inner = _inner(field.struct, structs, around)
+        if field.nullable:
+            marker = Box("marker", "1", "length", about="Whether the struct is there; if not, nothing follows.")
+            inner = (marker, *inner)
+        return Box(field.attribute, "", "group", inner, field.about)
+    value = _value(field, field.attribute, field.about)
+    if not field.is_sized:
+        return value
+    return Box(field.attribute, "", "group", (_length(field, _null(field)), value), field.about)
+
+
+def _element(field: FieldLayout, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+    if field.struct is not None:
+        return _inner(field.struct, structs, around)
+    value = _value(field, field.type.element, "")
+    return (_length(field, ""), value) if field.type.element in ("string", "bytes") else (value,)
+
+
+def _length(field: FieldLayout, about: str) -> Box:
+    """The length of a string or of bytes; a compact one of a string is short, as strings have 32,767 bytes at most."""
+    is_string = field.type.element == "string"
+    if field.compact:
+        return Box("length", "1 to 3" if is_string else "1 to 5", "length", (), about)
+    return Box("length", "2" if is_string else "4", "length", (), about)
+
+
+def _inner(name: str, structs: dict[str, StructLayout], around: tuple[str, ...]) -> tuple[Box, ...]:
+    if name in around:
+        return (Box(name, "as above", "value"),)
+    return _of_struct(structs[name], structs, (*around, name))
+
+
+def _value(field: FieldLayout, name: str, about: str) -> Box:
+    if field.encoding is not None:
+        bits = field.encoding.bits
+        size = str(bits // 8) if field.encoding.form == "fixed" else f"1 to {_LONGEST_VARINT[bits]}"
+        return Box(name, size, "value", (), about)
+    element = field.type.element
+    return Box(name, str(_WIDTHS[element]) if element in _WIDTHS else "length", "value", (), about)
+
+
+def _null(field: FieldLayout) -> str:
+    plain = "How many bytes or elements follow" + (", plus 1" if field.compact else "")
+    return f"{plain}; {0 if field.compact else -1} is null." if field.nullable else f"{plain}."

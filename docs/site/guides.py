@@ -1,0 +1,106 @@
+"""The written pages: the README, docs/*.md, and every file of the repository that they lead to."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from docs.site.navigation import Nav
+
+START = ("docs/getting-started.md",)
+ORDER = (
+    "own-specs",
+    "records",
+    "record-formats",
+    "testing",
+    "evolution",
+    "inspect",
+    "advise",
+    "drift",
+    "spark",
+    "native",
+    "strictness",
+    "json",
+    "kip-625",
+)
+"""The guides in the order in which they are offered; those not named here come behind them, by name."""
+LANGUAGE_GUIDE = "docs/spec-language.md"
+
+_LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)")
+_FENCE = re.compile(r"^(?P<fence>```+).*?^(?P=fence)\s*?$", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^# (?P<title>.+)$", re.MULTILINE)
+
+
+def repository_files(root: Path) -> dict[str, bytes]:
+    """The written pages with what they show and link to, by their path in the repository, so that links stay right.
+
+    A link to a folder becomes one to its README, or plain text if it has none.
+
+    Args:
+        root: the repository.
+    """
+    pending = ["README.md", *sorted(f"docs/{file.name}" for file in (root / "docs").glob("*.md"))]
+    found: dict[str, bytes] = {}
+    while pending:
+        path = pending.pop(0)
+        if path in found:
+            continue
+        data = (root / path).read_bytes()
+        if path.endswith(".md"):
+            text, targets = _with_links(root, path, data.decode("utf-8"))
+            data = text.encode()
+            pending += targets
+        found[path] = data
+    return found
+
+
+def nav_of_guides(contents: Mapping[str, bytes]) -> list[Nav]:
+    """The table of contents of the written pages.
+
+    Args:
+        contents: the pages by path, as `repository_files` gives them; they have their titles.
+    """
+    guides = [path for path in contents if PurePosixPath(path).match("docs/*.md")]
+    ordered = sorted(set(guides) - {*START, LANGUAGE_GUIDE}, key=_rank)
+    others = sorted(path for path in contents if path.endswith(".md") and path not in (*guides, "README.md"))
+    nav: list[Nav] = [{"Overview": "README.md"}]
+    nav.extend({_title(path, contents[path]): path} for path in START if path in contents)
+    for name, paths in (("Guides", ordered), ("Project", others)):
+        if paths:
+            nav.append({name: [{_title(path, contents[path]): path} for path in paths]})
+    return nav
+
+
+def _rank(path: str) -> tuple[int, str]:
+    name = PurePosixPath(path).stem
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
+def _title(path: str, content: bytes) -> str:
+    heading = _HEADING.search(content.decode("utf-8"))
+    return heading["title"].replace("`", "") if heading else PurePosixPath(path).stem.replace("-", " ").capitalize()
+
+
+def _with_links(root: Path, path: str, text: str) -> tuple[str, list[str]]:
+    """The page with links that the site can follow, and the files that they lead to."""
+    targets: list[str] = []
+
+    def follow(match: re.Match[str]) -> str:
+        target = match["target"]
+        if not target or re.match(r"[a-z]+:", target):
+            return match[0]
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if (root / place).is_dir():
+            place, target = f"{place}/README.md", f"{target.rstrip('/')}/README.md"
+        if place.startswith("..") or not (root / place).is_file():
+            return match["text"]
+        targets.append(place)
+        return f"{match['image']}[{match['text']}]({target}{match['anchor'] or ''})"
+
+    pieces, done = [], 0
+    for fence in _FENCE.finditer(text):
+        pieces += [_LINK.sub(follow, text[done : fence.start()]), fence[0]]
+        done = fence.end()
+    return "".join([*pieces, _LINK.sub(follow, text[done:])]), targets

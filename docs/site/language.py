@@ -1,0 +1,77 @@
+"""The reference of the spec language: its properties from the JSON Schema, its rules from the rules themselves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docs.site.guides import LANGUAGE_GUIDE
+from docs.site.navigation import Page
+from docs.site.templating import render
+from kipgen.rules import ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property as the schema describes it."""
+
+    name: str
+    is_needed: bool
+    form: str
+    """Its JSON types in words."""
+    values: tuple[str, ...]
+    """All that it may be, where it is one of a list."""
+    examples: tuple[str, ...]
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The properties of one kind of object."""
+
+    title: str
+    about: str
+    properties: tuple[Property, ...]
+
+
+def language_pages(root: Path) -> list[Page]:
+    """The pages of the language: the written one, every property, every rule."""
+    schema = json.loads((root / "schemas" / "message-spec.schema.json").read_text(encoding="utf-8"))
+    written = (root / LANGUAGE_GUIDE).is_file()
+    return [
+        *([Page(LANGUAGE_GUIDE, "The spec language", "")] if written else []),
+        Page("language/properties.md", "Every property", render("properties.md.j2", sections=sections(schema))),
+        Page("language/rules.md", "Every rule", render("rules.md.j2", rules=ALL)),
+    ]
+
+
+def sections(schema: dict[str, Any]) -> tuple[Section, ...]:
+    """Every object that a spec is made of, the message first.
+
+    Args:
+        schema: the JSON Schema of message specs.
+    """
+    objects = {name: one for name, one in schema["$defs"].items() if one.get("type") == "object"}
+    return (
+        _section("message", schema, schema),
+        *(_section(name, one, schema) for name, one in sorted(objects.items())),
+    )
+
+
+def _section(name: str, schema: dict[str, Any], whole: dict[str, Any]) -> Section:
+    needed = set(schema.get("required", ()))
+    properties = tuple(_property(key, key in needed, one, whole["$defs"]) for key, one in schema["properties"].items())
+    return Section(f"The {name}", schema.get("description", ""), properties)
+
+
+def _property(name: str, is_needed: bool, schema: dict[str, Any], definitions: dict[str, Any]) -> Property:
+    about = schema.get("description", "")
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    types = schema.get("type", [])
+    form = " or ".join([types] if isinstance(types, str) else types)
+    values = tuple(dict.fromkeys(json.dumps(one) for one in schema.get("enum", ())))
+    examples = tuple(json.dumps(one) for one in schema.get("examples", ()))
+    return Property(name, is_needed, form, values, examples, about)

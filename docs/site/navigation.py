@@ -1,0 +1,23 @@
+"""What pages are and how the table of contents names them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Nav: TypeAlias = "str | dict[str, str | Sequence[Nav]]"
+"""An entry of mkdocs' nav: a page, a page with a title, or a section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One generated page."""
+
+    path: str
+    """Below the folder of pages, such as `messages/FetchRequest.md`."""
+    title: str
+    text: str
+    """Markdown."""
+    is_index: bool = False
+    """Whether it is the page of its section."""

@@ -1,0 +1,49 @@
+"""How a generated class is used: its constructor as it is generated, and the example as a call of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+
+import black
+
+from kipwire import Message, Struct
+
+_MODE = black.Mode(line_length=88)
+"""Narrower than our own code, so that it fits on a page."""
+
+
+def constructors(cls: type[Message]) -> str:
+    """The class and its structs with nothing but their constructors, the message first."""
+    tree = ast.parse(inspect.getsource(sys.modules[cls.__module__]))
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return black.format_str("\n\n".join(_constructor(node) for node in reversed(classes)), mode=_MODE).rstrip()
+
+
+def _constructor(node: ast.ClassDef) -> str:
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+            return f"class {node.name}:\n    def __init__({ast.unparse(item.args)}): ..."
+    return f"class {node.name}: ..."
+
+
+def call(message: Message) -> str:
+    """Python that makes a message and encodes it."""
+    cls = type(message)
+    used = sorted(set(_class_names(message)))
+    modules = [f"from {cls.__module__} import {', '.join(used)}\n"]
+    text = repr(message)
+    if "UUID(" in text:
+        modules.insert(0, "from uuid import UUID\n\n")
+    return black.format_str(f"{''.join(modules)}\nmessage = {text}\ndata = message.encode()", mode=_MODE).rstrip()
+
+
+def _class_names(struct: Struct) -> Iterator[str]:
+    yield type(struct).__name__
+    for field in struct.FIELDS:
+        value = getattr(struct, field.name)
+        if field.struct is not None and value is not None:
+            for one in value if field.array else [value]:
+                yield from _class_names(one)

@@ -1,0 +1,1 @@
+"""What changes between two revisions of specs, and whom each change breaks (`kipgen compat`)."""

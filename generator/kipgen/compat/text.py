@@ -1,0 +1,67 @@
+"""Findings as text for people, the worst first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from kipgen.compat.rule import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from kipgen.compat.finding import Finding
+    from kipgen.compat.rule import Severity
+
+_TITLES = {
+    "wire": "WIRE: bytes of released versions change",
+    "source": "SOURCE: the bytes stay, code that uses the classes has to change",
+    "notice": "NOTICE: worth knowing",
+}
+_COLOURS = {"wire": "red", "source": "yellow", "notice": "cyan"}
+
+
+def text_lines(findings: Sequence[Finding]) -> Iterator[Text]:
+    """The report, line by line: findings by severity, with what they break and what to do instead."""
+    for severity in SEVERITIES:
+        group = [finding for finding in findings if finding.severity == severity and finding.allowed is None]
+        if group:
+            yield Text(_TITLES[severity], f"bold {_COLOURS[severity]}")
+            yield Text()
+            for finding in group:
+                yield from _finding_lines(finding)
+    allowed = [finding for finding in findings if finding.allowed is not None]
+    if allowed:
+        yield Text("ALLOWED", "bold")
+        yield Text()
+        for finding in allowed:
+            yield _headline(finding)
+            yield Text(f"    because: {finding.allowed}")
+            yield Text()
+
+
+def counts(findings: Sequence[Finding]) -> dict[Severity, int]:
+    """How many findings of each severity are not allowed."""
+    return {
+        severity: sum(finding.severity == severity and finding.allowed is None for finding in findings)
+        for severity in SEVERITIES
+    }
+
+
+def _finding_lines(finding: Finding) -> Iterator[Text]:
+    yield _headline(finding)
+    yield Text(f"    breaks:  {finding.rule.breaks}")
+    yield Text(f"    instead: {finding.rule.instead}")
+    yield Text(f"    before:  {finding.was}")
+    yield Text()
+
+
+def _headline(finding: Finding) -> Text:
+    return Text.assemble(
+        f"{finding.place}: ",
+        (finding.path, "bold"),
+        ": ",
+        (finding.rule.id, _COLOURS[finding.severity]),
+        f": {finding.text}",
+    )

@@ -1,0 +1,178 @@
+"""What holds between columns and rows, for both ways that columns are made; tests and the fuzzer run these."""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kipwire import DecodeError, EncodeError, Message, Struct, columns
+from kipwire.columns import rows as by_rows
+from kipwire.columns.shape import Shape, shape_of
+
+
+class Way(NamedTuple):
+    """One of the two ways to columns and back."""
+
+    name: str
+    read: Callable[[type[Message], Shape, pa.Array], pa.StructArray]
+    """The rows of messages; broken ones are null."""
+    write: Callable[[type[Message], Shape, pa.StructArray], pa.BinaryArray]
+
+
+def _read_rows(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
+    return by_rows.read(cls, shape, messages, 0, strict=False)
+
+
+def _write_rows(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
+    return by_rows.write(cls, shape, rows, 0)
+
+
+BY_ROWS = Way("rows", _read_rows, _write_rows)
+
+
+def by_kernel() -> Way:
+    """The way through the compiled kernel, which must be there."""
+    from kipwire.columns import kernel
+
+    def read(cls: type[Message], shape: Shape, messages: pa.Array) -> pa.StructArray:
+        return kernel.read(cls, shape, messages, strict=False)[1]
+
+    return Way("kernel", read, kernel.write)
+
+
+def check_columns(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
+    """Every message has the values, the verdict and the bytes that it has by itself, whatever stands around it."""
+    expected, written = [], []
+    for one in data:
+        message = _decoded(cls, one)
+        expected.append(None if message is None else plain(message))
+        written.append(None if message is None else message.encode())
+    shape = shape_of(cls)
+    rows = way.read(cls, shape, pa.array(data, pa.binary()))
+    rows.validate(full=True)
+    assert bits(rows.to_pylist()) == bits(expected)
+    assert holds_nothing_else(rows)
+    encoded = way.write(cls, shape, rows)
+    encoded.validate(full=True)
+    assert encoded.to_pylist() == written
+
+
+def check_errors(cls: type[Message], data: list[bytes | None]) -> None:
+    """The first broken message is an error with the text of the row decoder; `explain` has all of them."""
+    texts = [None if one is None else _fault(cls, one) for one in data]
+    array = pa.array(data, pa.binary())
+    broken = [row for row, text in enumerate(texts) if text is not None]
+    rows = columns.decode(cls, array, mode="null")
+    assert rows.null_count - array.null_count == len(broken)
+    assert columns.explain(cls, array, rows).to_pylist() == texts
+    try:
+        assert columns.decode(cls, array).null_count == array.null_count
+        assert not broken
+    except columns.RowDecodeError as error:
+        assert str(error) == f"row {broken[0]}: {texts[broken[0]]}"
+        assert error.row == broken[0]
+
+
+def check_choices(way: Way, cls: type[Message], data: list[bytes | None]) -> None:
+    """Whatever is chosen has the values that it has among all columns."""
+    array = pa.array(data, pa.binary())
+    everything = bits(way.read(cls, shape_of(cls), array).to_pylist())
+    for path in paths(shape_of(cls)):
+        chosen = way.read(cls, shape_of(cls, [path]), array)
+        chosen.validate(full=True)
+        assert bits(chosen.to_pylist()) == [only(row, path.split(".")) for row in everything]
+
+
+def only(value: Any, path: list[str]) -> Any:
+    """What plain values have at a path alone."""
+    if value is None or not path:
+        return value
+    if isinstance(value, list):
+        return [only(element, path) for element in value]
+    return {path[0]: only(value[path[0]], path[1:])}
+
+
+def paths(shape: Shape) -> list[str]:
+    """The paths of all columns, at any depth."""
+    found = []
+    for column in shape.columns:
+        found.append(column.name)
+        if column.shape is not None:
+            found += [f"{column.name}.{path}" for path in paths(column.shape)]
+    return found
+
+
+def plain(message: Struct) -> dict[str, Any]:
+    """The values of a message as Arrow's arrays give them."""
+    values = {field.name: _plain(getattr(message, field.name)) for field in message.FIELDS}
+    if message.FLEXIBLE:
+        values["unknown_tagged_fields"] = list((message._unknown_tagged_fields or {}).items())
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return plain(value)
+    if isinstance(value, list):
+        return [_plain(element) for element in value]
+    return value.bytes if isinstance(value, uuid.UUID) else value
+
+
+def bits(value: Any) -> Any:
+    """The value with floats as their bits, so that NaN can be compared and -0.0 is not 0.0."""
+    if isinstance(value, float):
+        return struct.pack(">d", value)
+    if isinstance(value, list):
+        return [bits(element) for element in value]
+    return {name: bits(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+
+def holds_nothing_else(array: pa.Array) -> bool:
+    """Whether no array within has more elements than its offsets tell of, such as those of a broken message."""
+    if pa.types.is_struct(array.type):
+        return all(
+            len(child) == len(array) and holds_nothing_else(child)
+            for child in (array.field(number) for number in range(array.type.num_fields))
+        )
+    if pa.types.is_list(array.type) or pa.types.is_map(array.type):
+        return array.offsets[-1].as_py() == len(array.values) and holds_nothing_else(array.values)
+    return True
+
+
+def _decoded(cls: type[Message], data: bytes | None) -> Message | None:
+    try:
+        return None if data is None else cls.decode(data)
+    except DecodeError:
+        return None
+
+
+def _fault(cls: type[Message], data: bytes) -> str | None:
+    try:
+        cls.decode(data)
+    except DecodeError as error:
+        return str(error)
+    return None
+
+
+def check_values(message: Message) -> None:
+    """A message with any values is written, or refused, as a row as it is by itself, if a row can have its values."""
+    cls = type(message)
+    try:
+        rows = pa.array([plain(message)], shape_of(cls).type)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError, OverflowError):
+        return
+    if repr(rows.to_pylist()) != repr([plain(message)]):  # Arrow has made something else of a value
+        return
+    try:
+        expected: object = message.encode()
+    except EncodeError as error:
+        expected = f"row 0: {error}"
+    try:
+        found: object = columns.encode(cls, rows)[0].as_py()
+    except columns.RowEncodeError as error:
+        found = str(error)
+    assert found == expected

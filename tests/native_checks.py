@@ -1,0 +1,177 @@
+"""What holds between the compiled kernel and the Python methods it replaces; tests and the fuzzer run these checks."""
+
+from __future__ import annotations
+
+import random
+import struct
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from kipwire import Message, Struct, native
+
+
+class GaveUpError(Exception):
+    """The kernel would have called the Python method."""
+
+
+def give_up(*_: object) -> Any:
+    raise GaveUpError
+
+
+@contextmanager
+def alone(kernel: ModuleType) -> Iterator[None]:
+    """Within it the kernel raises `GaveUpError` where it would call the Python methods."""
+    kernel.fall_back_on(give_up, give_up, give_up, give_up)
+    try:
+        yield
+    finally:
+        kernel.fall_back_on(**native.PYTHON_METHODS)
+
+
+def check_decode(kernel: ModuleType, cls: type[Message], data: bytes) -> Message | None:
+    """What is a message for one is the same message for the other. Returns that, or None for what is none.
+
+    The kernel must be `alone`.
+    """
+    expected = _result(native.PYTHON_METHODS["decode"], cls, data)
+    found = _result(kernel.decode, cls, data)
+    _expect_same(found, expected, f"{cls.NAME} v{cls.VERSION}: {data.hex()}")
+    before, behind = b"\x01" * 3, b"\x00\x01"
+    expected_read = _result(native.PYTHON_METHODS["read"], cls, before + data + behind, 3)
+    found_read = _result(kernel.read, cls, before + data + behind, 3)
+    _expect_same(found_read, expected_read, f"read {cls.NAME} v{cls.VERSION}: {data.hex()}")
+    return found if isinstance(found, Message) else None
+
+
+def check_encode(kernel: ModuleType, message: Message, *, usual: bool) -> None:
+    """The bytes and the size are the same, and the message stays as it is. The kernel must be `alone`.
+
+    Args:
+        kernel: the compiled module.
+        message: any, also one that cannot be written.
+        usual: whether all values are of the very types of their attributes; then the kernel must not give up.
+    """
+    before = content(message)
+    data, size = _result(kernel.encode, message), _result(kernel.encoded_size, message)
+    assert content(message) == before
+    assert (data is None) == (size is None)
+    expected = _result(native.PYTHON_METHODS["encode"], message)
+    if data is None:
+        assert not usual or expected is None, f"the kernel gave up on {message!r}"
+        return
+    assert type(data) is bytes
+    assert data == expected, f"{message!r}"
+    assert size == len(data) == native.PYTHON_METHODS["encoded_size"](message)
+
+
+def content(value: object) -> object:
+    """A value with all that is in it, slot by slot, each with its very type: for comparing."""
+    if isinstance(value, Struct):
+        slots = [slot for base in type(value).__mro__ for slot in getattr(base, "__slots__", ())]
+        return type(value), [content(getattr(value, slot, "nothing there")) for slot in slots]
+    if isinstance(value, (list, tuple)):
+        return type(value), [content(element) for element in value]
+    if isinstance(value, dict):
+        return type(value), [(content(key), content(element)) for key, element in value.items()]
+    if isinstance(value, float):
+        return float, struct.pack(">d", value)
+    if isinstance(value, uuid.UUID):
+        return uuid.UUID, value.int, value.is_safe
+    return type(value), value
+
+
+def spoil(message: Message, chance: random.Random) -> None:
+    """Change or delete something at any depth; what comes out may be valid."""
+    item = chance.choice(list(_structs(message)))
+    names = [field.name for field in item.FIELDS] + ["_unknown_tagged_fields"] * item.FLEXIBLE
+    if not names:
+        return
+    name = chance.choice(names)
+    value = getattr(item, name)
+    if isinstance(value, list) and value and chance.random() < 0.6:
+        value[chance.randrange(len(value))] = chance.choice(ODD)
+    elif chance.random() < 0.1:
+        delattr(item, name if name in _own_slots(item) else f"_lazy_{name}")
+    else:
+        setattr(item, name, chance.choice(ODD))
+
+
+def damage(data: bytes, chance: random.Random) -> bytes:
+    """The bytes with one to three faults, or none where a fault changes nothing."""
+    result = bytearray(data)
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(result))
+        kind = chance.randrange(5)
+        if kind == 0:
+            del result[at:]
+        elif kind == 1:
+            result[at : at + 1] = bytes([chance.randrange(256)])
+        elif kind == 2:
+            result[at:at] = chance.randbytes(chance.randint(1, 5))
+        elif kind == 3:
+            del result[at : at + chance.randint(1, 5)]
+        else:
+            enormous = chance.choice(_ENORMOUS)
+            result[at : at + len(enormous)] = enormous
+    return bytes(result)
+
+
+_ENORMOUS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff\x07", b"\xff" * 10, b"\x80" * 9 + b"\1", b"\x7f\xff", b"\x80\0")
+
+
+class _Int(int):
+    """A subclass of what a field takes."""
+
+
+class _Text(str):
+    """A subclass of what a field takes."""
+
+
+class _List(list[Any]):
+    """A subclass of what a field takes."""
+
+
+class _Index:
+    def __index__(self) -> int:
+        return 5
+
+
+ODD: tuple[Any, ...] = (
+    *(None, False, True, 0, 1, -1, 127, -128, 128, 2**15, 2**16 - 1, 2**31 - 1, 2**31, -(2**31) - 1, 2**63 - 1, 2**63),
+    *(_Int(7), _Index(), 0.0, -0.0, 1.5, float("nan"), float("inf"), 10**400),
+    *("", "a", "é" * 200, "\ud800", "a" * 32767, "a" * 32768, _Text("text")),
+    *(b"", b"ab", b"x" * 70000, bytearray(b"b"), memoryview(b"c")),
+    *([], [None], [1, 2], [1, "a"], [2**40], ["a", ""], [b"a"], [0.5], [True], (), (1, 2), _List([1]), set(), object()),
+    *({}, {5: b"a"}, {-1: b""}, {0: b""}, {2**31: b""}, {9: b"", 8: b"y" * 200}, {True: b""}, {7: "t"}, {1.0: b""}),
+    *(dict.fromkeys(range(300, 0, -1), b""), {99: bytearray(b"z")}),
+    *(uuid.UUID(int=0), uuid.UUID(int=2**128 - 1), uuid.uuid4()),
+)
+"""Values of many types, each of which most fields cannot carry."""
+
+
+def _result(function: Callable[..., Any], *arguments: object) -> Any:
+    """What the function returns; None if it raises an error."""
+    try:
+        return function(*arguments)
+    except Exception:
+        return None
+
+
+def _expect_same(found: object, expected: object, what: str) -> None:
+    assert content(found) == content(expected), f"{what}\nkernel {found!r}\nPython {expected!r}"
+
+
+def _structs(item: Struct) -> Iterator[Struct]:
+    yield item
+    for field in item.FIELDS:
+        value = getattr(item, field.name)
+        for element in value if isinstance(value, list) else [value]:
+            if isinstance(element, Struct):
+                yield from _structs(element)
+
+
+def _own_slots(item: Struct) -> set[str]:
+    return {slot for base in type(item).__mro__ for slot in getattr(base, "__slots__", ())}

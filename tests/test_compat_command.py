@@ -1,0 +1,229 @@
+"""`kipgen compat` as it is used: what it prints, what it writes, what is allowed, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from kipgen.cli import app
+from kipgen.compat.rules import ALL
+from kipgen.rules.examples import ALPHA, spec
+
+BETA = '{"name": "Beta", "type": "int32", "versions": "0+"}'
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty current folder, and no terminal to adapt to."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "300")
+    return tmp_path
+
+
+def _kipgen(*arguments: str) -> Result:
+    done = CliRunner().invoke(app, ["compat", *arguments])
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    return done
+
+
+def _specs(old: str, new: str) -> tuple[str, str]:
+    Path("old.json").write_text(old, encoding="utf-8")
+    Path("new.json").write_text(new, encoding="utf-8")
+    return "old.json", "new.json"
+
+
+@pytest.mark.parametrize(
+    ("new", "arguments", "status"),
+    [
+        (spec(), [], 0),
+        (spec(valid="1-3"), [], 0),
+        (spec(ALPHA.replace("}", ', "default": "1"}')), [], 1),
+        (spec(ALPHA.replace("}", ', "default": "1"}')), ["--wire-only"], 0),
+        (spec(ALPHA, BETA), [], 1),
+        (spec(ALPHA, BETA), ["--wire-only"], 1),
+        (spec(ALPHA.replace("int32", "int31")), [], 2),
+        ("{", [], 2),
+    ],
+    ids=["same", "notice", "source", "source, wire only", "wire", "wire, wire only", "error", "no JSON"],
+)
+def test_exit_status(new: str, arguments: list[str], status: int) -> None:
+    done = _kipgen(*_specs(spec(), new), *arguments)
+    assert done.exit_code == status, done.output
+
+
+def test_report_says_where_and_what_and_whom_it_breaks_and_what_to_do_instead() -> None:
+    done = _kipgen(*_specs(spec(ALPHA, BETA, valid="1-3"), spec(ALPHA, valid="2-3")))
+    assert done.stdout == (
+        "WIRE: bytes of released versions change\n"
+        "\n"
+        "new.json:2:11: Probe.Beta: field-removed: the field is gone (versions 2-3)\n"
+        "    breaks:  peers still send its bytes, which are then taken for the next field's\n"
+        '    instead: let its versions end with the last released one, as in "versions": "0-3"\n'
+        "    before:  old.json:6:14\n"
+        "\n"
+        "NOTICE: worth knowing\n"
+        "\n"
+        "new.json:3:20: Probe: lowest-version-raised: validVersions 1-3 became 2-3\n"
+        "    breaks:  peers that speak nothing newer are refused, and records written in them can no longer be read\n"
+        "    instead: make sure that no supported peer needs them\n"
+        "    before:  old.json:3:20\n"
+        "\n"
+        "1 message compared: 1 wire, 0 source, 1 notice\n"
+    )
+
+
+def test_json_has_every_finding() -> None:
+    done = _kipgen(*_specs(spec(ALPHA, BETA), spec(BETA, ALPHA)), "--json")
+    report = json.loads(done.stdout)
+    assert (report["messages"], report["allowed"]) == (1, 0)
+    assert report["counts"] == {"wire": 1, "source": 0, "notice": 0}
+    (finding,) = report["findings"]
+    assert finding == {
+        "rule": "field-moved",
+        "severity": "wire",
+        "path": "Probe.Beta",
+        "change": "stood behind Alpha, now stands first",
+        "versions": [0, 1, 2, 3],
+        "file": "new.json",
+        "line": 5,
+        "column": 14,
+        "before": {"file": "old.json", "line": 6, "column": 14},
+        "breaks": finding["breaks"],
+        "instead": finding["instead"],
+        "allowed": None,
+    }
+
+
+def _sarif(target: str, text: str) -> Any:
+    log = json.loads(text if target == "-" else Path(target).read_text(encoding="utf-8"))
+    assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
+    return log["runs"][0]
+
+
+@pytest.mark.parametrize("target", ["-", "report.sarif"])
+def test_sarif_has_rules_places_levels_and_suppressions(target: str) -> None:
+    Path("a folder").mkdir()
+    Path("a folder/Probe.json").write_text(spec(ALPHA, valid="1-3"), encoding="utf-8")
+    Path("old.json").write_text(spec(ALPHA, BETA), encoding="utf-8")
+    done = _kipgen(
+        "old.json", "a folder/Probe.json", "--sarif", target, "--allow", "lowest-version-raised:Probe=all are new"
+    )
+    assert done.exit_code == 1
+    run = _sarif(target, done.stdout)
+    assert run["columnKind"] == "unicodeCodePoints"
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [rule.id for rule in ALL]
+    results = {result["ruleId"]: result for result in run["results"]}
+    assert {id_: result["level"] for id_, result in results.items()} == {
+        "field-removed": "error",
+        "lowest-version-raised": "note",
+    }
+    for id_, result in results.items():
+        assert rules[result["ruleIndex"]]["id"] == id_
+    (location,) = results["field-removed"]["locations"]
+    assert location == {
+        "physicalLocation": {
+            "artifactLocation": {"uri": "a%20folder/Probe.json"},
+            "region": {"startLine": 2, "startColumn": 11},
+        },
+        "logicalLocations": [{"fullyQualifiedName": "Probe.Beta"}],
+    }
+    assert "suppressions" not in results["field-removed"]
+    assert results["lowest-version-raised"]["suppressions"] == [{"kind": "external", "justification": "all are new"}]
+
+
+ALLOWED = """\
+[[allow]]
+rule = "field-removed"
+path = "Probe.*"
+reason = "nobody has spoken it yet"
+"""
+
+
+def test_what_is_allowed_with_a_reason_does_not_fail(here: Path) -> None:
+    paths = _specs(spec(ALPHA, BETA), spec(ALPHA))
+    assert _kipgen(*paths).exit_code == 1
+    for arguments in (
+        ["--allow", "field-removed:Probe.Beta=nobody has spoken it yet"],
+        ["--allow-file", "mine.toml"],
+        [],
+    ):
+        Path("compat-allow.toml" if not arguments else "mine.toml").write_text(ALLOWED, encoding="utf-8")
+        done = _kipgen(*paths, *arguments)
+        assert done.exit_code == 0, done.output
+        assert "ALLOWED" in done.stdout
+        assert "because: nobody has spoken it yet" in done.stdout
+        assert done.stdout.endswith("1 message compared: 0 wire, 0 source, 0 notice, 1 allowed\n")
+
+
+@pytest.mark.parametrize(
+    "allowance", ["field-removed:Probe.Alpha=x", "field-added:Probe.Beta=x", "field-removed:Probe=x"]
+)
+def test_allowance_of_something_else_is_no_use_and_is_said_to_be(allowance: str) -> None:
+    done = _kipgen(*_specs(spec(ALPHA, BETA), spec(ALPHA)), "--allow", allowance)
+    assert done.exit_code == 1
+    assert f"allowed, but not found: {allowance.removesuffix('=x')}; take it out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--against", "HEAD"], "name a folder of specs; there is none in schemas/ here"),
+        (["old.json"], "give two files or folders, the old one first, or --against REVISION"),
+        (["old.json", "new.json", "new.json"], "give two files or folders"),
+        (["old.json", "missing.json"], "missing.json:1:1: unreadable"),
+        (["old.json", "."], "specs with errors cannot be compared"),
+        (["old.json", "new.json", "--json", "--sarif", "-"], "both want standard output"),
+        (["old.json", "new.json", "--allow", "field-removed"], "lacks a rule, a path or a reason"),
+        (["old.json", "new.json", "--allow", "field-removed:Probe= "], "lacks a rule, a path or a reason"),
+        (["old.json", "new.json", "--allow", "field-remove:Probe=x"], "did you mean field-removed?"),
+        (["old.json", "new.json", "--allow-file", "missing.toml"], "missing.toml"),
+        (["old.json", "new.json", "--allow-file", "new.json"], "new.json is not TOML"),
+        (["old.json", "new.json", "--sarif", "missing/report"], "missing/report"),
+        (["new.json", "--against", "HEAD"], "not a git repository"),
+        (["missing.json", "--against", "HEAD"], "missing.json:1:1: unreadable"),
+    ],
+)
+def test_what_cannot_be_carried_out_is_said_in_words_and_gives_2(arguments: list[str], said: str, here: Path) -> None:
+    _specs(spec(), spec())
+    (here / "broken").mkdir()
+    (here / "broken" / "Broken.json").write_text("[", encoding="utf-8")
+    done = CliRunner().invoke(app, ["compat", *arguments])
+    if isinstance(done.exception, OSError):  # main() makes one line of it
+        assert said in str(done.exception)
+    else:
+        assert done.exit_code == 2
+        assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "holds nothing but tables named [[allow]]"),
+        ("allow = 1", "holds nothing but tables named [[allow]]"),
+        ("[[allow]]\nrule = 'field-added'\npath = 'A'", "[[allow]] number 1 must have the keys rule, path and reason"),
+        (
+            ALLOWED + "[[allow]]\nrule = 1\npath = 'A'\nreason = 'x'",
+            "[[allow]] number 2: rule, path and reason are texts",
+        ),
+        (ALLOWED.replace("field-removed", "field-gone"), "[[allow]] number 1: there is no rule named field-gone"),
+        ("[[", "compat-allow.toml is not TOML"),
+    ],
+)
+def test_file_of_allowances_that_is_wrong_is_refused_with_its_place(text: str, said: str) -> None:
+    Path("compat-allow.toml").write_text(text, encoding="utf-8")
+    done = _kipgen(*_specs(spec(), spec()))
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_new_specs_of_a_folder_may_be_moved_between_its_sub_folders(here: Path) -> None:
+    for folder, below in (("old", "a"), ("new", "b")):
+        (here / folder / below).mkdir(parents=True)
+        (here / folder / below / "Probe.json").write_text(spec(), encoding="utf-8")
+    assert _kipgen("old", "new").stdout == "1 message compared: 0 wire, 0 source, 0 notice\n"

@@ -1,0 +1,175 @@
+"""`kipgen compat --against`: a revision in git is the old side, and its history bears witness of tags."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kipgen.compat.git import GitError
+from kipgen.compat.sides import SpecErrors, compare_with_commit
+from kipgen.rules.examples import ALPHA, spec
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=Probe", "-c", "user.email=probe@example.org", "-c", "commit.gpgsign=false")
+    done = subprocess.run(["git", "-C", folder, *who, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    """An empty folder of specs in a repository."""
+    folder = tmp_path / "schemas" / "probe"
+    folder.mkdir(parents=True)
+    _git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    return folder
+
+
+def _commit(folder: Path, text: str, name: str = "Probe.json") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "--quiet", "--message=Change")
+    return _git(folder, "rev-parse", "HEAD")
+
+
+def _tagged(name: str, tag: int) -> str:
+    return f'{{"name": "{name}", "type": "int32", "versions": "2+", "taggedVersions": "2+", "tag": {tag}}}'
+
+
+def _found(path: Path, revision: str = "HEAD") -> list[tuple[str, str]]:
+    return [(one.rule.id, one.path) for one in compare_with_commit(path, revision).findings]
+
+
+def test_working_tree_is_compared_with_the_revision(specs: Path) -> None:
+    _commit(specs, spec())
+    _commit(specs, spec(ALPHA.replace("int32", "int8")))
+    assert _found(specs) == []
+    assert _found(specs, "HEAD~1") == [("type-changed", "Probe.Alpha")]
+    (specs / "Probe.json").write_text(spec(ALPHA.replace("int32", "int16")))
+    (found,) = compare_with_commit(specs, "HEAD").findings
+    assert (found.change, found.was.file) == ("type int8 became int16", "HEAD:schemas/probe/Probe.json")
+    assert found.place.file == str(specs / "Probe.json")
+    (same,) = compare_with_commit(specs / "Probe.json", "HEAD").findings
+    assert (same.change, same.place) == (found.change, found.place)
+
+
+def test_file_that_is_gone_is_found_where_it_was(specs: Path) -> None:
+    (specs / "deep").mkdir()
+    _commit(specs, spec(name="Other"), "deep/Other.json")
+    _commit(specs, spec())
+    (specs / "deep" / "Other.json").unlink()
+    (found,) = compare_with_commit(specs, "HEAD").findings
+    assert (found.rule.id, found.place.file) == ("message-removed", str(specs / "deep" / "Other.json"))
+
+
+def test_tag_that_was_forgotten_long_ago_is_found_with_the_commit_that_had_it(specs: Path) -> None:
+    last = _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    _commit(specs, spec())
+    _commit(specs, spec(ALPHA, _tagged("Gamma", 1)))
+    (found,) = compare_with_commit(specs, "HEAD").findings
+    assert (found.rule.id, found.severity, found.path) == ("tag-forgotten", "wire", "Probe.Beta")
+    assert found.change == f"tag 0 was Beta's up to commit {last[:10]}"
+    (specs / "Probe.json").write_text(spec(ALPHA, _tagged("Gamma", 1), more='"reservedTags": [0]'))
+    assert _found(specs) == []
+
+
+def test_tag_of_long_ago_that_is_used_again_is_found_at_its_new_field(specs: Path) -> None:
+    _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    _commit(specs, spec())
+    (specs / "Probe.json").write_text(spec(ALPHA, _tagged("Gamma", 0)))
+    (found,) = compare_with_commit(specs, "HEAD").findings
+    assert (found.rule.id, found.path, found.place.line) == ("tag-reused", "Probe.Gamma", 6)
+
+
+def test_tag_that_vanishes_now_is_found_once(specs: Path) -> None:
+    _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    (specs / "Probe.json").write_text(spec())
+    assert _found(specs) == [("tag-forgotten", "Probe.Beta")]
+
+
+def test_history_is_followed_through_renames_of_the_file(specs: Path) -> None:
+    _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    _git(specs, "mv", "Probe.json", "Renamed.json")
+    _git(specs, "commit", "--quiet", "--message=Rename")
+    _commit(specs, spec(), "Renamed.json")
+    assert _found(specs) == [("tag-forgotten", "Probe.Beta")]
+
+
+def test_tags_of_structs_are_remembered_by_the_way_to_them(specs: Path) -> None:
+    inner = '{"name": "Alpha", "type": "%s", "versions": "2+", "fields": [%s]}'
+    _commit(specs, spec(inner % ("Inner", _tagged("Beta", 0))))
+    _commit(specs, spec(inner % ("Renamed", "")))
+    assert _found(specs) == [("tag-forgotten", "Probe.Alpha.Beta")]
+
+
+def test_tag_that_came_and_went_since_the_revision_was_never_released(specs: Path) -> None:
+    released = _commit(specs, spec())
+    _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    (specs / "Probe.json").write_text(spec())
+    assert _found(specs, released) == []
+
+
+def test_tag_of_an_unstable_version_was_never_released(specs: Path) -> None:
+    def request(*fields: str) -> str:
+        more = '"apiKey": 900, "latestVersionUnstable": true'
+        return spec(*fields, name="ProbeRequest", type_="request", flexible="3+", more=more)
+
+    _commit(specs, request(ALPHA, _tagged("Beta", 0).replace("2+", "3+")))
+    _commit(specs, request())
+    assert _found(specs) == []
+
+
+def test_revision_that_was_broken_does_not_matter(specs: Path) -> None:
+    _commit(specs, '{"name": "Probe", "tag": ')
+    _commit(specs, spec())
+    assert _found(specs) == []
+
+
+def test_specs_with_errors_are_named_with_their_revision(specs: Path) -> None:
+    _commit(specs, spec().replace("int32", "int31"))
+    (specs / "Probe.json").write_text(spec())
+    with pytest.raises(SpecErrors) as caught:
+        compare_with_commit(specs, "HEAD")
+    (problem,) = caught.value.problems
+    assert str(problem).startswith("HEAD:schemas/probe/Probe.json:5:31: Probe.Alpha: type-syntax: ")
+
+
+def test_package_that_the_revision_does_not_have_is_all_new(specs: Path) -> None:
+    _commit(specs, spec())
+    other = specs.parent / "other"
+    other.mkdir()
+    (other / "Probe.json").write_text(spec(valid="0-1"))
+    assert _found(other) == []
+
+
+@pytest.mark.parametrize("revision", ["no-such-branch", "--help", "HEAD~9", ""])
+def test_revision_that_is_none_is_named(revision: str, specs: Path) -> None:
+    _commit(specs, spec())
+    with pytest.raises(GitError, match="has no revision"):
+        compare_with_commit(specs, revision)
+
+
+def test_variables_of_a_git_hook_do_not_lead_astray(specs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _commit(specs, spec())
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", ".git/index")
+    assert _found(specs) == []
+
+
+def test_folder_outside_any_repository_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "Probe.json").write_text(spec())
+    with pytest.raises(GitError, match="not a git repository"):
+        compare_with_commit(tmp_path, "HEAD")
+
+
+def test_shallow_clone_is_told_of(specs: Path, tmp_path: Path) -> None:
+    _commit(specs, spec(ALPHA, _tagged("Beta", 0)))
+    _commit(specs, spec())
+    _git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{tmp_path}", str(tmp_path / "clone"))
+    compared = compare_with_commit(tmp_path / "clone" / "schemas" / "probe", "HEAD")
+    assert compared.is_history_cut
+    assert compared.findings == ()
+    with pytest.raises(GitError, match="the clone is shallow"):
+        compare_with_commit(tmp_path / "clone" / "schemas" / "probe", "HEAD~1")

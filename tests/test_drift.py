@@ -1,0 +1,348 @@
+"""`kipgen drift`: every fact that differs is found and told with its place, and writing it changes nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kipgen import check
+from kipgen.drift import Difference, compare
+from kipgen.drift_jars import JarError, read_release
+from kipgen.drift_write import updated, write_missing
+
+OURS = """\
+// What a request for colours is.
+{
+  "apiKey": 7,
+  "type": "request",
+  "name": "ColourRequest",
+  "about": "Asks for colours.",
+  "listeners": ["broker"],
+  "validVersions": "0-1",
+  "flexibleVersions": "1+",
+  "fields": [
+    // The name comes first.
+    { "name": "Name", "type": "string", "versions": "0+", "default": "red", // not blue
+      "about": "Its name." },
+    { "name": "Shades", "type": "[]Shade", "versions": "0+",
+      "about": "Its shades.", "fields": [
+      { "name": "Depth", "type": "int32", "versions": "0+",
+        "about": "How dark it is." }
+    ]}
+  ]
+}
+"""
+KAFKA = """\
+{
+  "apiKey": 7, "type": "request", "name": "ColourRequest", "listeners": ["broker"],
+  "validVersions": "0-1", "flexibleVersions": "1+",
+  "fields": [
+    { "name": "Name", "type": "string", "versions": "0+", "default": "red", "about": "Words of another." },
+    { "name": "Shades", "type": "[]Shade", "versions": "0+", "about": "Words of another.", "fields": [
+      { "name": "Depth", "type": "int32", "versions": "0+", "about": "Words of another." }
+    ]}
+  ]
+}
+"""
+DEPTH = '{ "name": "Depth", "type": "int32", "versions": "0+"'
+
+
+def jar(folder: Path, *specs: str, name: str = "kafka-clients-4.4.0.jar", inside: str = "common/message") -> Path:
+    """A jar with specs in it."""
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
+        archive.writestr("org/apache/kafka/message/Other.json", "this is no spec")
+        for index, spec in enumerate(specs):
+            archive.writestr(f"{inside}/{index}.json", spec)
+    return path
+
+
+def package(folder: Path, **specs: str) -> Path:
+    """A package of specs with a sub-folder, as ours have."""
+    where = folder / "colours"
+    (where / "clients").mkdir(parents=True)
+    for name, text in specs.items():
+        (where / "clients" / f"{name}.json").write_text(text)
+    return where
+
+
+def differences(specs: Path, *jars: Path) -> list[tuple[str, str, object, object]]:
+    return [(one.path, one.fact, one.ours, one.kafka) for one in drifted(specs, *jars)]
+
+
+def drifted(specs: Path, *jars: Path) -> tuple[Difference, ...]:
+    checked, problems = check.read_folder(specs)
+    assert not [problem for problem in problems if problem.rule != "pair-missing"]
+    ours = {Path(one.file): one.draft for one in checked if one.draft is not None}
+    return compare(ours, read_release(jars)).differences
+
+
+def kipgen(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kipgen", "drift", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_comments_abouts_and_defaults_spelt_out_are_no_drift(tmp_path: Path) -> None:
+    spelt_out = KAFKA.replace(DEPTH, DEPTH + ', "ignorable": false, "default": "0x0", "nullableVersions": "none"')
+    assert spelt_out != KAFKA
+    assert differences(package(tmp_path, Colour=OURS), jar(tmp_path, spelt_out)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('"0-1"', '"0-2"', ("", "validVersions", "0-1", "0-2")),
+        ('"1+"', '"0+"', ("", "flexibleVersions", "1+", "0+")),
+        ('"apiKey": 7', '"apiKey": 8', ("", "apiKey", 7, 8)),
+        ('["broker"]', '["broker", "controller"]', ("", "listeners", ["broker"], ["broker", "controller"])),
+        ('"1+",', '"1+", "latestVersionUnstable": true,', ("", "latestVersionUnstable", None, True)),
+        ('"1+",', '"1+", "deprecatedVersions": "0",', ("", "deprecatedVersions", None, "0")),
+        (DEPTH, DEPTH.replace("int32", "int64"), ("Shades.Depth", "type", "int32", "int64")),
+        (DEPTH, DEPTH.replace("0+", "1+"), ("Shades.Depth", "versions", "0+", "1+")),
+        (DEPTH, DEPTH + ', "default": "0x10"', ("Shades.Depth", "default", None, "16")),
+        (DEPTH, DEPTH + ', "ignorable": true', ("Shades.Depth", "ignorable", None, True)),
+        (DEPTH, DEPTH + ', "mapKey": true', ("Shades.Depth", "mapKey", None, True)),
+        (DEPTH, DEPTH + ', "entityType": "brokerId"', ("Shades.Depth", "entityType", None, "brokerId")),
+        (DEPTH, DEPTH + ', "encoding": "packed32"', ("Shades.Depth", "encoding", None, {"0+": "packed32"})),
+        (', "default": "red"', "", ("Name", "default", "red", None)),
+        ('"red"', '"red", "nullableVersions": "0+"', ("Name", "nullableVersions", None, "0+")),
+        ('"red"', '"red", "flexibleVersions": "none"', ("Name", "flexibleVersions", None, "none")),
+    ],
+    ids=lambda value: str(value[1]) if isinstance(value, tuple) else None,
+)
+def test_every_kind_of_fact_is_compared_and_can_be_written(
+    old: str, new: str, expected: tuple[str, str, object, object], tmp_path: Path
+) -> None:
+    theirs = KAFKA.replace(old, new)
+    specs, release = package(tmp_path, Colour=OURS), jar(tmp_path, theirs)
+    assert differences(specs, release) == [expected]
+    draft = read_release([release])["ColourRequest"].draft
+    after = updated(OURS, draft)
+    (specs / "clients" / "Colour.json").write_text(after)
+    assert differences(specs, release) == []
+    there = OURS.splitlines()
+    changed = [line for line in after.splitlines() if line not in there]
+    assert len(changed) == 1, "the other lines stay as they are"
+    assert after.count("//") == OURS.count("//")
+
+
+def test_tags_are_facts(tmp_path: Path) -> None:
+    tagged = ', "tag": 0, "taggedVersions": "1+", "versions": "1+"'
+    ours = OURS.replace(DEPTH, DEPTH.replace(', "versions": "0+"', tagged))
+    theirs = KAFKA.replace(DEPTH, DEPTH.replace(', "versions": "0+"', tagged.replace("0,", "1,")))
+    assert differences(package(tmp_path, Colour=ours), jar(tmp_path, theirs)) == [("Shades.Depth", "tag", 0, 1)]
+
+
+NEW_FIELDS = (
+    DEPTH.replace("Depth", "Before") + ' , "about": "Not ours." },',
+    ', { "name": "After", "type": "[]After", "versions": "1", "default": "null", "nullableVersions": "1",'
+    ' "about": "Not ours.", "fields": [ { "name": "Inner", "type": "uuid", "versions": "1+", "ignorable": true } ] }',
+)
+
+
+def with_new_fields() -> str:
+    before, after = NEW_FIELDS
+    return KAFKA.replace(DEPTH, before + DEPTH).replace('another." }\n    ]}', f'another." }}\n    {after}]}}')
+
+
+def test_a_field_that_the_specs_lack_is_told_once_with_its_place_in_the_jar(tmp_path: Path) -> None:
+    release = jar(tmp_path, with_new_fields())
+    found = drifted(package(tmp_path, Colour=OURS), release)
+    assert [(one.path, one.fact, one.ours) for one in found] == [
+        ("Shades.Before", "field", None),
+        ("Shades.After", "field", None),
+    ]
+    assert found[0].kafka == {"type": "int32", "versions": "0+"}
+    assert str(found[0].place).startswith(f"{release}!common/message/0.json:7:")
+
+
+def test_new_fields_are_written_in_their_place_and_in_our_layout(tmp_path: Path) -> None:
+    draft = read_release([jar(tmp_path, with_new_fields())])["ColourRequest"].draft
+    assert updated(OURS, draft).splitlines()[13:] == [
+        '    { "name": "Shades", "type": "[]Shade", "versions": "0+",',
+        '      "about": "Its shades.", "fields": [',
+        '      { "name": "Before", "type": "int32", "versions": "0+" },',
+        '      { "name": "Depth", "type": "int32", "versions": "0+",',
+        '        "about": "How dark it is." },',
+        '      { "name": "After", "type": "[]After", "versions": "1", "nullableVersions": "1", "default": "null",'
+        ' "fields": [',
+        '        { "name": "Inner", "type": "uuid", "versions": "1+", "ignorable": true }',
+        "      ]}",
+        "    ]}",
+        "  ]",
+        "}",
+    ]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_what_is_written_keeps_line_ends_and_comments_where_they_are(line_end: str, tmp_path: Path) -> None:
+    more = KAFKA.replace('"1+",\n', '"1+",\n"commonStructs": [{"name": "Hue", "versions": "0+", "fields": []}],\n')
+    more = more.replace('"red",', '"red", "ignorable": true,')
+    draft = read_release([jar(tmp_path, more)])["ColourRequest"].draft
+    after = updated(OURS.replace("\n", line_end), draft)
+    assert after.replace(line_end, "").count("\n") == 0
+    assert '"default": "red", "ignorable": true, // not blue' in after
+    assert '{ "name": "Hue", "versions": "0+", "fields": []}' in after
+
+
+def test_other_order_and_what_only_ours_has_are_told_and_stay(tmp_path: Path) -> None:
+    colour = json.loads(KAFKA)
+    colour["fields"].reverse()
+    del colour["fields"][0]["fields"][0]
+    specs = package(tmp_path, Colour=OURS, Extra=OURS.replace("ColourRequest", "ExtraRequest").replace("7", "8"))
+    release = jar(tmp_path, json.dumps(colour))
+    told = [(one.message, one.path, one.fact) for one in drifted(specs, release)]
+    assert told == [
+        ("ColourRequest", "", "order"),
+        ("ColourRequest", "Shades.Depth", "field"),
+        ("ExtraRequest", "", "message"),
+    ]
+    assert updated(OURS, read_release([release])["ColourRequest"].draft) == OURS
+
+
+def test_only_folders_that_the_jars_cover_are_held_against_them(tmp_path: Path) -> None:
+    specs = package(tmp_path, Colour=OURS)
+    (specs / "raft").mkdir()
+    (specs / "raft" / "Vote.json").write_text(OURS.replace("ColourRequest", "VoteRequest").replace("7", "8"))
+    assert differences(specs, jar(tmp_path, KAFKA)) == []
+
+
+def test_a_new_message_goes_into_the_folder_of_its_jar_without_anything_of_its_text(tmp_path: Path) -> None:
+    specs = package(tmp_path, Colour=OURS)
+    theirs = with_new_fields().replace("ColourRequest", "ToneRequest")
+    other = theirs.replace("ToneRequest", "TuneRequest").replace(": 7", ": 9")
+    jars = [
+        jar(tmp_path, KAFKA, theirs.replace(": 7", ": 8")),
+        jar(tmp_path, other, name="kafka-new-thing-4.4.0.jar", inside="message"),
+    ]
+    checked, _ = check.read_folder(specs)
+    ours = {Path(one.file): one.draft for one in checked if one.draft is not None}
+    outcomes = list(write_missing(specs, ours, read_release(jars)))
+    files = [specs / "clients" / "ToneRequest.json", specs / "new-thing" / "TuneRequest.json"]
+    assert [outcome.file for outcome in outcomes] == files
+    assert [text.removeprefix(f"{files[0]}:") for text in outcomes[0].unexplained] == [
+        "5:11: ToneRequest",
+        "9:15: ToneRequest.Name",
+        "10:15: ToneRequest.Shades",
+        "11:17: ToneRequest.Shades.Before",
+        "12:17: ToneRequest.Shades.Depth",
+        "13:17: ToneRequest.Shades.After",
+        "14:19: ToneRequest.Shades.After.Inner",
+    ]
+    assert all("Not ours" not in file.read_text() and "another" not in file.read_text() for file in files)
+    assert differences(specs, *jars) == []
+
+
+def as_data(text: str) -> str:
+    """A spec as one of a type that needs no counterpart."""
+    keys = re.sub(r'"apiKey": 7,\s*|"listeners": \["broker"\],\s*', "", text)
+    return keys.replace('"type": "request"', '"type": "data"')
+
+
+def test_a_spec_that_would_break_a_rule_is_left_as_it_is(tmp_path: Path) -> None:
+    ours, theirs = as_data(OURS), as_data(KAFKA)
+    specs = package(tmp_path, Colour=ours)
+    done = kipgen(specs, jar(tmp_path, theirs.replace('"type": "[]Shade"', '"type": "int32"')), "--write")
+    assert done.returncode == 1
+    assert f"not written: {specs / 'clients' / 'Colour.json'}" in done.stderr
+    assert "Shades.type: []Shade in the specs, int32 in Kafka" in done.stdout
+    assert (specs / "clients" / "Colour.json").read_text() == ours
+    assert [path.name for path in (specs / "clients").iterdir()] == ["Colour.json"]
+
+
+def test_the_command_lists_differences_and_says_it_by_its_exit_status(tmp_path: Path) -> None:
+    theirs = as_data(KAFKA)
+    specs = package(tmp_path, Colour=as_data(OURS))
+    same = kipgen(specs, jar(tmp_path, theirs))
+    assert (same.returncode, same.stdout) == (0, "1 message compared: no drift\n")
+    release = jar(tmp_path, theirs.replace('"0-1"', '"0-2"').replace(DEPTH, NEW_FIELDS[0] + DEPTH))
+    done = kipgen(specs, release)
+    file = specs / "clients" / "Colour.json"
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == [
+        "ColourRequest",
+        f"  {file}:6:20: validVersions: 0-1 in the specs, 0-2 in Kafka",
+        f"  {release}!common/message/0.json:6:17: Shades.Before only in Kafka (field: type int32, versions 0+)",
+        "1 message compared: 2 differences",
+    ]
+    as_json = json.loads(kipgen(specs, release, "--json").stdout)
+    assert as_json["differences"][0] == {
+        "message": "ColourRequest",
+        "path": "",
+        "fact": "validVersions",
+        "ours": "0-1",
+        "kafka": "0-2",
+        "place": {"file": str(file), "line": 6, "column": 20},
+    }
+    written = kipgen(specs, release, "--write")
+    assert (written.returncode, written.stdout) == (0, "1 message compared: no drift\n")
+    assert "ColourRequest.Shades.Before: has no about yet" in written.stderr
+
+
+def broken_jar(folder: Path, content: bytes) -> Path:
+    (folder / "broken.jar").write_bytes(content)
+    return folder / "broken.jar"
+
+
+def truncated(folder: Path) -> Path:
+    whole = jar(folder, KAFKA).read_bytes()
+    return broken_jar(folder, whole.replace(b"common/message", b"common/massage", 1)[:-30])
+
+
+def with_bad_checksum(folder: Path) -> Path:
+    path = folder / "bad.jar"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("message/0.json", KAFKA)
+    return broken_jar(folder, path.read_bytes().replace(b"Words of another", b"Words of nobody!", 1))
+
+
+def bomb(folder: Path) -> Path:
+    return jar(folder, "{" + " " * (17 * 1024 * 1024))
+
+
+def twice(folder: Path) -> Path:
+    return jar(folder, KAFKA, KAFKA)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda folder: folder / "missing.jar", "missing.jar: cannot be read as a jar: No such file"),
+        (lambda folder: broken_jar(folder, b""), "broken.jar: cannot be read as a jar"),
+        (lambda folder: broken_jar(folder, b"PK\5\6" + b"\xff" * 18), "broken.jar: cannot be read as a jar"),
+        (truncated, "broken.jar: cannot be read as a jar"),
+        (with_bad_checksum, "broken.jar: cannot be read as a jar: Bad CRC-32"),
+        (bomb, "0.json: the specs are larger than any of Kafka's"),
+        (twice, "1.json: ColourRequest is in "),
+        (lambda folder: jar(folder), "no message specs inside"),
+        (lambda folder: jar(folder, "{"), "0.json:1:2: syntax: "),
+        (
+            lambda folder: jar(folder, '{"name": "\udcff"}'.encode("utf-8", "surrogatepass").decode("latin-1")),
+            "0.json:",
+        ),
+        (lambda folder: jar(folder, KAFKA.replace('"int32"', '"[][]int32"')), "type-syntax: "),
+        (lambda folder: jar(folder, KAFKA.replace('"about"', '"abuot"')), "0.json:5:"),
+    ],
+)
+def test_a_jar_that_cannot_be_compared_is_refused_with_the_reason(
+    make: Callable[[Path], Path], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(JarError) as error:
+        read_release([make(tmp_path)])
+    assert said in str(error.value)
+
+
+def test_a_bad_jar_or_bad_specs_end_the_command_with_2(tmp_path: Path) -> None:
+    specs = package(tmp_path, Colour=OURS.replace('"type": "request"', '"type": "requests"'))
+    for folder, release in ((specs, jar(tmp_path, KAFKA)), (tmp_path / "none", jar(tmp_path, KAFKA))):
+        done = kipgen(folder, release)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,57 @@
+"""One run of `kipgen check` finds every mistake of a spec, each at its own line and column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kipgen.cli import app
+
+TEN_MISTAKES = """\
+// Whoever writes a first spec makes some of these.
+{
+  "apiKey": 40000,
+  "type": "requests",
+  "name": "ProbeRequest",
+  "validVersions": "3-0",
+  "flexibleVersions": "2+",
+  "reservedTags": [-1],
+  "fields": [
+    { "name": "GroupId", "type": "str", "versions": "0+" },
+    { "name": "Count", "type": "int8", "versions": "0+", "default": "300" },
+    { "name": "IsNew", "type": "bool", "versions": "0+", "nullableVersions": "0+" },
+    { "name": "Topics", "type": "[]Topic", "version": "0+", "fields": [
+      { "name": "Size", "type": "int16", "versions": "0+", "encoding": "packed64" },
+      { "name": "size", "type": "int16", "versions": "0+" }
+    ]}
+  ]
+}
+"""
+
+EXPECTED = [
+    "3:13: ProbeRequest: api-key-range: 'apiKey' is 40000",
+    "4:11: ProbeRequest: unknown-word: 'type' is 'requests'; misspelt? 'request'",
+    "6:20: ProbeRequest: version-syntax: 'validVersions': '3-0' runs backwards: write '0-3'",
+    "8:20: ProbeRequest: tag-range: 'reservedTags' is -1",
+    "10:34: ProbeRequest.GroupId: type-syntax: ",
+    "11:69: ProbeRequest.Count: default-value: ",
+    "12:78: ProbeRequest.IsNew: nullable-type: ",
+    "13:44: ProbeRequest.Topics: unknown-property: there is no property 'version' here; misspelt? 'versions'",
+    "14:72: ProbeRequest.Topics.Size: encoding-width: ",
+    "15:17: ProbeRequest.Topics.size: field-name-clash: ",
+]
+
+
+def test_ten_mistakes_are_ten_problems_at_their_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_COLOR", "1")
+    Path("ProbeRequest.json").write_text(TEN_MISTAKES, encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", "ProbeRequest.json"])
+    assert done.exit_code == 1
+    assert done.stdout == "1 spec: 10 errors, 0 warnings\n"
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(EXPECTED)
+    for line, expected in zip(lines, EXPECTED, strict=True):
+        assert line.startswith(f"ProbeRequest.json:{expected}")
