@@ -141,7 +141,7 @@ def send_in_transactions(address: str, group: str) -> tuple[list[Sent], list[Sen
 
 
 def consume(address: str, group: str, topics: Sequence[str], every: int) -> int:
-    """Read topics to their ends as a member of a group that commits after every so many records; how many there were."""
+    """Read topics to their ends as a member of a group that commits after every so many records; how many it read."""
     consumer = KafkaConsumer(
         *topics,
         bootstrap_servers=address,

@@ -1,4 +1,4 @@
-"""The pipeline against a real broker: what real clients did to it is what the tables say. `make test-broker` runs them."""
+"""The pipeline against a real broker: what real clients did to it is what its tables say. For `make test-broker`."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from threading import Thread
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
-import broker_traffic as traffic
 import pytest
-from broker_traffic import Sent
-from kafka import KafkaProducer
-from kafka.admin import ConfigResource, OffsetSpec
+from kafka import KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, NewTopic, OffsetSpec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
-from kipspark import cli, commands
+import broker_traffic as traffic
+from broker_traffic import Sent
+from kipspark import commands
 from kipspark.jobs.transactions import committed
 from kipspark.session import open_session
 
 pytestmark = [
     pytest.mark.broker,
     pytest.mark.xdist_group("broker"),
-    # py4j, Spark and the clients leave sockets and files to be collected, and pandas has deprecated what Spark still uses.
+    # py4j, Spark and the clients leave sockets and files to be collected; pandas has deprecated what Spark still uses.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -127,11 +127,11 @@ def test_records_of_aborted_transactions_do_not_count(log: DataFrame, done: Done
 def test_every_topic_has_the_offsets_that_the_broker_reports(log: DataFrame) -> None:
     with traffic.admin_client(ADDRESS) as admin:
         parts = [
-            traffic.TopicPartition(topic["name"], part["partition_index"])
+            TopicPartition(topic["name"], part["partition_index"])
             for topic in admin.describe_topics()
             for part in topic["partitions"]
         ]
-        reported = admin.list_partition_offsets({part: OffsetSpec.LATEST for part in parts})
+        reported = admin.list_partition_offsets(dict.fromkeys(parts, OffsetSpec.LATEST))
     expected = {(part.topic, part.partition): end.offset for part, end in reported.items() if end.offset}
     counts = log.where("topic <> '__cluster_metadata'").groupBy("topic", "partition")
     found = rows(counts.agg(sf.count("*").alias("rows"), (sf.max("offset") + 1).alias("end")))
@@ -258,7 +258,7 @@ def test_a_stream_over_a_log_that_grows_is_stopped_and_loses_and_repeats_nothing
         return writer.trigger(**trigger).start(str(tmp_path / "out"))
 
     with traffic.admin_client(ADDRESS) as admin:
-        admin.create_topics([traffic.NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
+        admin.create_topics([NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
     sender = Thread(target=send)
     sender.start()
     seen = []

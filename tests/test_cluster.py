@@ -27,7 +27,7 @@ BASE_PYTHON = getattr(sys, "_base_executable", sys.executable)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """kipwire as Spark takes it: the wheel, with the ending of an archive."""
+    """The wheel as Spark takes it: with the ending of an archive."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
     subprocess.run([*build, str(ROOT)], check=True, env=os.environ | {"KIPWIRE_NATIVE": "0"}, timeout=120)
