@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, KafkaAdminClient, NewTopic
-from kafka.structs import OffsetAndMetadata
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient, NewTopic
+from kafka.structs import OffsetAndMetadata, TopicPartition
 
 CODECS = (None, "gzip", "snappy", "lz4", "zstd")
 A_MIB = 1024 * 1024
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
 
 
 @contextmanager
-def admin_client(address: str) -> Iterator[KafkaAdminClient]:
+def admin_client(address: str) -> Iterator[Any]:  # most of its methods are attributes that type checkers do not see
     """An admin client, closed at the end."""
     client = KafkaAdminClient(bootstrap_servers=address)
     try:
@@ -57,9 +57,12 @@ def change_topics(address: str) -> None:
             ]
         )
         admin.create_partitions({COMPACTED: 2})
-        admin.alter_configs([ConfigResource("TOPIC", "orders", {"retention.ms": "7200000", "flush.ms": "60000"})])
-        admin.reset_configs([ConfigResource("TOPIC", "orders", {"max.message.bytes": None})])
-        admin.alter_configs([ConfigResource("BROKER", "1", {"log.cleaner.threads": "2"})])
+        admin.alter_configs(
+            [ConfigResource(ConfigResourceType.TOPIC, "orders", {"retention.ms": "7200000", "flush.ms": "60000"})]
+        )
+        default: Any = {"max.message.bytes": None}
+        admin.reset_configs([ConfigResource(ConfigResourceType.TOPIC, "orders", default)])
+        admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, "1", {"log.cleaner.threads": "2"})])
         admin.delete_topics([GONE, AGAIN])
         admin.create_topics([NewTopic(AGAIN, 1, 1, topic_configs={"flush.ms": "50000"})], wait_for_metadata=True)
 

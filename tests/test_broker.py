@@ -14,8 +14,14 @@ from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import pytest
-from kafka import KafkaProducer, TopicPartition
-from kafka.admin import ConfigResource, NewTopic, OffsetSpec
+from kafka import KafkaProducer
+from kafka.admin import (
+    ConfigResource,
+    ConfigResourceType,
+    NewTopic,
+    OffsetSpec,
+)  # pyright: ignore[reportAttributeAccessIssue]
+from kafka.structs import TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
@@ -204,8 +210,8 @@ def test_metadata_is_what_the_broker_describes(spark: SparkSession, done: Done) 
     with traffic.admin_client(ADDRESS) as admin:
         described = admin.describe_topics()
         cluster = admin.describe_cluster()
-        resources = [ConfigResource("TOPIC", topic["name"]) for topic in described]
-        configs = admin.describe_configs([*resources, ConfigResource("BROKER", "1")])
+        resources = [ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in described]
+        configs = admin.describe_configs([*resources, ConfigResource(ConfigResourceType.BROKER, "1")])
     expected = {
         (topic["name"], uuid_text(topic["topic_id"]), part["partition_index"]): (
             part["leader_id"],
