@@ -19,8 +19,8 @@ from kafka.admin import (
     ConfigResource,
     ConfigResourceType,
     NewTopic,
-    OffsetSpec,
-)  # pyright: ignore[reportAttributeAccessIssue]
+    OffsetSpec,  # pyright: ignore[reportAttributeAccessIssue]
+)
 from kafka.structs import TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
