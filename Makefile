@@ -9,7 +9,8 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs wheel clean
+	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs \
+	broker broker-stop test-broker test-cluster wheel clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -40,6 +41,19 @@ test: setup  ## Run the tests, on all cores; with the compiled kernel where it i
 
 test-pure: setup  ## Run the tests without the compiled kernel
 	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
+
+broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
+	@bash scripts/broker/broker.sh start
+
+broker-stop:  ## Stop it
+	@bash scripts/broker/broker.sh stop
+
+test-broker: setup  ## Run the pipeline against a broker that is started for it, with real clients
+	@bash scripts/broker/broker.sh start
+	@$(BIN)/pytest -m broker -n 0; status=$$?; bash scripts/broker/broker.sh stop; exit $$status
+
+test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
+	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
 	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException
+from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
@@ -151,6 +151,41 @@ def test_a_stream_goes_on_where_it_stopped_and_survives_compaction(spark: SparkS
     segment.write_bytes(b"".join([batches[1], *batches[3:7]]))  # rewritten: two records are gone, others have moved
     (place / f"{7:020}.log").write_bytes(batches[7])
     assert run() == list(range(8))
+
+
+def test_a_stream_that_fails_in_the_middle_of_a_batch_loses_and_repeats_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place, out = tmp_path / "logs" / "t-0", tmp_path / "out"
+    place.mkdir(parents=True)
+    segment = place / f"{0:020}.log"
+    data = [write_batch([Record(offset=at + one, value=b"%d" % one) for one in (0, 1)]) for at in range(0, 12, 2)]
+
+    def run(fails: bool) -> None:
+        def write(frame: DataFrame, number: int) -> None:
+            frame.select("offset").write.mode("overwrite").parquet(str(out / f"batch={number}"))
+            if fails:
+                raise OSError("the disk is full")
+
+        log = spark.readStream.format("kafka_log").load(str(tmp_path / "logs"))
+        query = log.writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query.trigger(availableNow=True).start().awaitTermination()
+
+    def written() -> dict[int, list[int]]:
+        found = rows(spark.read.parquet(str(out)).orderBy("offset"))
+        return {number: [row["offset"] for row in found if row["batch"] == number] for number in range(3)}
+
+    segment.write_bytes(data[0])
+    run(fails=False)
+    segment.write_bytes(b"".join(data[:3]) + data[3][:30])
+    with pytest.raises(StreamingQueryException, match="the disk is full"):
+        run(fails=True)
+    # What came since must not get into the batch that is done again.
+    segment.write_bytes(b"".join(data))
+    run(fails=False)
+    assert written() == {0: [0, 1], 1: [2, 3, 4, 5], 2: []}
+    run(fails=False)
+    assert written() == {0: [0, 1], 1: [2, 3, 4, 5], 2: [6, 7, 8, 9, 10, 11]}
 
 
 def test_frames_of_a_capture_are_rows(frames: DataFrame, spark: SparkSession) -> None:

@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Starts and stops a Kafka broker for tests: one process that is broker and controller (KRaft), on loopback alone.
+# Its jars come from Maven Central, once, into the user's cache folder; its data is new with every start.
+set -euo pipefail
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+HOME_OF_BROKER=$(cd "$HERE/../.." && pwd)/build/broker
+PORT=${BROKER_PORT:-19092}
+CONTROLLER_PORT=$((PORT + 1))
+SECONDS_TO_START=60
+# Another pom is another folder, so that a new version never meets the jars of an old one.
+JARS=${XDG_CACHE_HOME:-$HOME/.cache}/kipwire/broker/$(cksum <"$HERE/pom.xml" | cut -d ' ' -f 1)
+
+fail() {
+    echo "broker: $*" >&2
+    exit 2
+}
+
+is_running() {
+    [ -f "$HOME_OF_BROKER/pid" ] && kill -0 "$(cat "$HOME_OF_BROKER/pid")" 2>/dev/null
+}
+
+answers() {
+    (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+fetch_jars() {
+    [ -d "$JARS" ] && return
+    command -v mvn >/dev/null || fail "needs Maven to fetch Kafka's jars: install it, such as with apt-get install maven"
+    echo "Fetching Kafka's jars (54 MB) into $JARS"
+    mkdir -p "$(dirname "$JARS")"
+    local fetched
+    fetched=$(mktemp -d "$JARS.XXXXXX")
+    if ! mvn -q -B -f "$HERE/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$fetched" \
+        >"$fetched.log" 2>&1; then
+        rm -rf "$fetched"
+        fail "Maven cannot fetch Kafka's jars: $(grep -m 1 ERROR "$fetched.log" || tail -n 1 "$fetched.log")"
+    fi
+    rm -f "$fetched.log"
+    mv -T "$fetched" "$JARS" 2>/dev/null || rm -rf "$fetched" # another start was faster
+}
+
+write_properties() {
+    cat >"$HOME_OF_BROKER/server.properties" <<PROPERTIES
+node.id=1
+process.roles=broker,controller
+listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
+advertised.listeners=CLIENTS://127.0.0.1:$PORT,CONTROLLER://127.0.0.1:$CONTROLLER_PORT
+listener.security.protocol.map=CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=CLIENTS
+controller.listener.names=CONTROLLER
+controller.quorum.bootstrap.servers=127.0.0.1:$CONTROLLER_PORT
+log.dirs=$HOME_OF_BROKER/data
+num.partitions=3
+offsets.topic.num.partitions=4
+offsets.topic.replication.factor=1
+transaction.state.log.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+share.coordinator.state.topic.num.partitions=2
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+PROPERTIES
+}
+
+start() {
+    if is_running; then
+        echo "The broker runs already, at 127.0.0.1:$PORT (process $(cat "$HOME_OF_BROKER/pid"))"
+        return
+    fi
+    ! answers "$PORT" || fail "port $PORT is taken by another program; choose one with BROKER_PORT=29092"
+    ! answers "$CONTROLLER_PORT" || fail "port $CONTROLLER_PORT is taken by another program; choose others with BROKER_PORT=29092"
+    local java
+    java=$(bash "$HERE/../java.sh")/bin/java
+    fetch_jars
+    rm -rf "$HOME_OF_BROKER"
+    mkdir -p "$HOME_OF_BROKER"
+    write_properties
+    local run=("$java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
+    "${run[@]}" kafka.tools.StorageTool format --standalone -t "$(cluster_id)" -c "$HOME_OF_BROKER/server.properties" \
+        >"$HOME_OF_BROKER/format.log" 2>&1 || fail "cannot make its data folder: see $HOME_OF_BROKER/format.log"
+    echo "Starting Kafka, broker and controller in one process"
+    # In a session of its own, so that Ctrl-C in this terminal does not end it.
+    setsid nohup "${run[@]}" kafka.Kafka "$HOME_OF_BROKER/server.properties" </dev/null >"$HOME_OF_BROKER/server.log" 2>&1 &
+    echo $! >"$HOME_OF_BROKER/pid"
+    for ((tenths = 0; tenths < SECONDS_TO_START * 10; tenths++)); do
+        if answers "$PORT"; then
+            echo "The broker runs at 127.0.0.1:$PORT, its logs are in $HOME_OF_BROKER/data; make broker-stop ends it"
+            return
+        fi
+        is_running || fail "it ended: $(tail -n 1 "$HOME_OF_BROKER/server.log")"
+        sleep 0.1
+    done
+    stop
+    fail "it did not answer within $SECONDS_TO_START seconds: see $HOME_OF_BROKER/server.log"
+}
+
+tool() {
+    local java
+    java=$(bash "$HERE/../java.sh")/bin/java
+    fetch_jars
+    exec "$java" -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=error "$@"
+}
+
+cluster_id() {
+    # Any 16 bytes, in the alphabet that Kafka writes them in.
+    head -c 16 /dev/urandom | base64 | tr '+/' '-_' | tr -d '='
+}
+
+stop() {
+    if ! is_running; then
+        echo "No broker runs"
+        return
+    fi
+    local pid
+    pid=$(cat "$HOME_OF_BROKER/pid")
+    kill "$pid"
+    for ((tenths = 0; tenths < 100; tenths++)); do
+        is_running || break
+        sleep 0.1
+    done
+    ! is_running || kill -9 "$pid"
+    rm -f "$HOME_OF_BROKER/pid"
+    echo "The broker has stopped; its logs stay in $HOME_OF_BROKER/data"
+}
+
+case ${1:-} in
+start) start ;;
+stop) stop ;;
+tool) tool "${@:2}" ;; # such as: broker.sh tool org.apache.kafka.tools.TopicCommand --help
+*) fail "say start, stop, or tool with a class of Kafka and its arguments" ;;
+esac
