@@ -6,7 +6,6 @@ Needs mvn and a network (`make test-maven`); nothing of the specs is kept.
 from __future__ import annotations
 
 import subprocess
-import time
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -27,9 +26,6 @@ _ARTIFACTS = (
     "kafka-transaction-coordinator",
 )
 _FOLDERS = ("common/message", "common/metadata", "message")
-_SECONDS = 5
-"""How long a comparison of two releases may take."""
-
 _EARLY_ACCESS = "share groups were an early access in 4.0: their records were not final, which no spec could say then"
 _RENAMED_API = "KIP-1142 gave ListClientMetricsResources a wider use and a new name; version 0 has the same bytes"
 
@@ -79,9 +75,7 @@ def _fetch(folder: Path, artifact: str, version: str) -> None:
 
 @pytest.mark.parametrize("pair", _EXPLAINED, ids=" to ".join)
 def test_every_finding_between_two_releases_has_an_explanation(pair: tuple[str, str], releases: Path) -> None:
-    start = time.perf_counter()
     compared = compare_paths(*(releases / version for version in pair))
-    assert time.perf_counter() - start < _SECONDS
     assert compared.messages > 250
     serious = [one for one in compared.findings if one.severity != "notice" and not _is_new_model(one)]
     assert {(one.rule.id, one.path) for one in serious} == set(_EXPLAINED[pair])
