@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from kipspark.garbage import no_garbage_collection
 from kipspark.jobs.inspection import decode_frame
 from kipspark.messages.choice import KAFKA, registry
 from kipspark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge
+from kipwire.garbage import no_garbage_collection
 
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]

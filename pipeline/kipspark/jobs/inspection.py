@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipspark.garbage import no_garbage_collection
 from kipspark.messages.choice import KAFKA, registry
 from kipwire import KipwireError, Message, UnsupportedVersionError
+from kipwire.garbage import no_garbage_collection
 from kipwire.registry import Registry
 from kipwire.structs import Struct
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.garbage import no_garbage_collection
 from kipspark.sources.splits import Split, batch_head
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import DecodeError
+from kipwire.garbage import no_garbage_collection
 from kipwire.records import RecordBatch, read_segment
 
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, NoReturn
 
@@ -13,6 +10,7 @@ import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError, decode_error_of_row, encode_error_of_row, too_much
 from kipwire.errors import DecodeError, EncodeError
+from kipwire.garbage import no_garbage_collection
 from kipwire.walk import path_text
 
 TYPE_CHECKING = False
@@ -22,18 +20,6 @@ if TYPE_CHECKING:
 
 ROWS_AT_A_TIME = 1024
 """Rows of which there are Python objects at the same time."""
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Switch Python's cyclic garbage collector off: it takes most of the time where many objects are made."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _expect_sound(array: pa.Array, what: str) -> None:
