@@ -259,6 +259,42 @@ def test_permissive_keeps_all_good_messages_and_explains_each_broken_one(spark: 
         frame.select(kipspark.from_message("data", "OffsetCommitValue")).collect()
 
 
+def test_with_message_gives_what_the_column_functions_give(spark: SparkSession, log: DataFrame) -> None:
+    some = log.where("topic = '__consumer_offsets' and not is_control").select("timestamp", "offset", "key", "value")
+    arguments: dict[str, Any] = {"mode": "PERMISSIVE", "fields": ["offset", "metadata"]}  # most are no commits
+    expected = some.select(
+        "timestamp",
+        "offset",
+        "key",
+        kipspark.from_message("value", "OffsetCommitValue", **arguments).alias("value"),
+        kipspark.error_of_message("value", "OffsetCommitValue", fields=["offset", "metadata"]).alias("why"),
+    )
+    found = some.transform(kipspark.with_message, "value", "value", "OffsetCommitValue", **arguments, error="why")
+    assert found.schema == expected.schema
+    assert rows(found) == rows(expected)
+    assert {row["why"] is None for row in rows(found)} == {True, False}
+    silent = some.transform(kipspark.with_message, "m", "value", "OffsetCommitValue", **arguments)
+    assert [row["m"] for row in rows(silent)] == [row["value"] for row in rows(found)]
+    with pytest.raises(PythonException, match=r"OffsetCommitValue.* at byte \d+: .*\(of \d+ bytes: "):
+        some.transform(kipspark.with_message, "m", "value", "OffsetCommitValue").collect()
+
+
+def test_with_message_refuses_what_cannot_be_before_anything_runs(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(b"", "text", 1)], "value binary, name string, n int")
+
+    def refused(text: str, *arguments: Any, of: DataFrame = frame, **more: Any) -> None:
+        with pytest.raises(kipspark.JobError, match=text):
+            of.transform(kipspark.with_message, *arguments, **more)
+
+    refused("no binary column 'name'; the columns are value, name, n", "m", "name", "OffsetCommitValue")
+    refused("no binary column 'data'", "m", "data", "OffsetCommitValue")
+    refused("several columns 'n'", "m", "value", "OffsetCommitValue", of=frame.select("value", "n", "n"))
+    refused("'why' would be empty", "m", "value", "OffsetCommitValue", error="why")
+    refused("both .* 'm'", "m", "value", "OffsetCommitValue", mode="PERMISSIVE", error="m")
+    refused("has no field 'none'", "m", "value", "OffsetCommitValue", fields=["none"])
+    refused("mode is FAILFAST or PERMISSIVE", "m", "value", "OffsetCommitValue", mode="DROPMALFORMED")
+
+
 def test_coordinator_records_of_all_types_have_their_columns(log: DataFrame) -> None:
     records = log.where("topic = '__consumer_offsets' and not is_control").select(
         kipspark.from_coordinator("key", "value").alias("r")

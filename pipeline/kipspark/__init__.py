@@ -24,6 +24,7 @@ from kipspark.functions import (
     to_message,
 )
 from kipspark.sources import register
+from kipspark.tables import with_message
 
 __all__ = [
     "BrokenMessageError",
@@ -39,4 +40,5 @@ __all__ = [
     "register",
     "schema_of_message",
     "to_message",
+    "with_message",
 ]

@@ -11,24 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StructType
 
-from kipspark.errors import JobError
+from kipspark.messages.asked import Mode, asked_choice, check_mode
 from kipspark.messages.choice import KAFKA, Choice
 from kipspark.messages.decoding import decode, decode_strictly, raise_first
 from kipspark.messages.encoding import encode, encode_strictly
 from kipspark.messages.faults import FAULT_TYPE, fault_array
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, raise_first_record, records_type
 from kipspark.messages.union import union_type
-from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE
+from kipspark.sources.options import FAILFAST, PERMISSIVE
 from kipspark.types import struct_type
 
-Mode = Literal["FAILFAST", "PERMISSIVE"]
 ColumnOrName = Column | str
 ColumnFunction = Callable[..., Column]
 
@@ -56,12 +55,14 @@ def from_message(
         mode: what to do about a broken message. FAILFAST stops with its place. PERMISSIVE gives null;
             `error_of_message` tells why, and costs no second decoding.
 
+    For messages with arrays of structs `with_message` takes half the time.
+
     Raises:
         JobError: the package cannot be imported, a field does not exist, or the bytes tell no version.
         UnsupportedVersionError: there is no such message, or not in that version.
     """
-    choice = _choice(package, message, version, fields)
-    _check_mode(mode)
+    choice = asked_choice(package, message, version, fields)
+    check_mode(mode)
     if mode == FAILFAST:
         return _strict(choice)(data)
     return _lenient(choice)(data).getField("message")
@@ -83,7 +84,7 @@ def error_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return _lenient(_choice(package, message, version, fields))(data).getField("error")
+    return _lenient(asked_choice(package, message, version, fields))(data).getField("error")
 
 
 def to_message(
@@ -102,8 +103,8 @@ def to_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    choice = _choice(package, message, version, None)
-    _check_mode(mode)
+    choice = asked_choice(package, message, version, None)
+    check_mode(mode)
     return _encoder(choice, mode)(rows)
 
 
@@ -115,7 +116,7 @@ def schema_of_message(
     Raises:
         KipwireError: as `from_message`.
     """
-    return struct_type(union_type(_choice(package, message, version, fields)))
+    return struct_type(union_type(asked_choice(package, message, version, fields)))
 
 
 def from_coordinator(
@@ -144,7 +145,7 @@ def from_coordinator(
     """
     records = Records(coordinator, tuple(types))
     records_type(records)
-    _check_mode(mode)
+    check_mode(mode)
     if mode == FAILFAST:
         return _strict_records(records)(key, value)
     return _lenient_records(records)(key, value).getField("message")
@@ -172,7 +173,7 @@ def from_metadata(value: ColumnOrName, *, types: Iterable[str] = (), mode: Mode 
     """
     records = Records("metadata", tuple(types))
     records_type(records)
-    _check_mode(mode)
+    check_mode(mode)
     if mode == FAILFAST:
         return _strict_records(records)(value)
     return _lenient_records(records)(value).getField("message")
@@ -195,21 +196,6 @@ def counted(rows: DataFrame, error: ColumnOrName, observation: Observation) -> D
     """
     column = sf.col(error) if isinstance(error, str) else error
     return rows.observe(observation, sf.count(sf.lit(1)).alias("rows"), sf.count(column).alias("broken"))
-
-
-def _choice(package: str, message: str, version: int | None, fields: Iterable[str] | None) -> Choice:
-    """The choice, known to be possible before Spark starts any task."""
-    if isinstance(fields, str):
-        raise JobError(f"fields are a list of paths, not one text: [{fields!r}]")
-    choice = Choice(package, message, version, None if fields is None else tuple(fields))
-    union_type(choice)
-    decode(choice, pa.array([], pa.binary()))
-    return choice
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in MODES:
-        raise JobError(f"mode is {' or '.join(MODES)}, not {mode!r}")
 
 
 # One function object for each choice: Spark sees by it that two columns come from the same decoding.

@@ -135,8 +135,6 @@ cdef class Tree:
 
     def __cinit__(self, cls, wanted):
         """`wanted` are the columns in the order of the spec: each its name, and the columns in it or None."""
-        from kipwire.plan import plan_of
-
         self.codec = codec_of(cls)
         if not serves_columns(cls):
             raise NotServed
@@ -146,7 +144,7 @@ cdef class Tree:
         self.root.wanted = self.root.nullable = True
         self.root.rows = &self.rows
         below = [<size_t>&self.root]
-        self.root.fields = self.made_fields(self.codec.form, plan_of(cls), wanted, &self.rows, below)
+        self.root.fields = self.made_fields(self.codec.form, self.codec.plan, wanted, &self.rows, below)
         self.set_columns(&self.rows, below)
 
     def __dealloc__(self):

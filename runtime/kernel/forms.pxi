@@ -87,6 +87,8 @@ cdef class Codec:
     """What the kernel has made of one class, in which it is kept. Without a form the class is not served."""
 
     cdef object cls
+    # What the form was made of; None in those of structs within others.
+    cdef object plan
     cdef Form* form
     cdef tuple kept
 
@@ -110,7 +112,9 @@ cdef Codec codec_of(cls):
     from kipwire.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
     try:
-        codec = made_codec(plan_of(cls), {})
+        plan = plan_of(cls)
+        codec = made_codec(plan, {})
+        codec.plan = plan
     except (NotServed, NoPlanError):
         codec = Codec(cls)
     cls._codec = codec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -86,10 +87,17 @@ def decode_group(choice: Choice, group: Group) -> Decoded:
 
 def _child(field: pa.Field, rows: pa.StructArray, version: int) -> pa.Array:
     if field.name == VERSION:
-        return pa.repeat(pa.scalar(version, VERSION_TYPE), len(rows))
+        return _versions(version, len(rows))
     if rows.type.get_field_index(field.name) < 0:
         return pa.nulls(len(rows), field.type)
-    return rows.field(field.name).cast(field.type)
+    child = rows.field(field.name)
+    return child if child.type == field.type else child.cast(field.type)
+
+
+@lru_cache(maxsize=4)
+def _versions(version: int, count: int) -> pa.Array:
+    """So many times the same; kept, since nearly all of Spark's batches have as many rows."""
+    return pa.repeat(pa.scalar(version, VERSION_TYPE), count)
 
 
 def placed(count: int, type_: pa.DataType, groups: list[Group], parts: list[pa.Array]) -> pa.Array:

@@ -44,4 +44,6 @@ def fault_of(error: DecodeError, start: int) -> Fault:
 
 def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:
     """The faults by row as a column of so many rows."""
+    if not faults:
+        return pa.nulls(count, FAULT_TYPE)
     return pa.array([faults[row]._asdict() if row in faults else None for row in range(count)], FAULT_TYPE)

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from struct import Struct as Packer
 from typing import NamedTuple
 
@@ -144,11 +144,9 @@ def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]])
         size: how many bytes stand before a message.
         find: the class for these bytes, which may be fewer; it raises PrefixError where there is none.
     """
-    prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
     rows_of: dict[type[Message], list[pa.Array]] = {}
     faults: dict[int, Fault] = {}
-    for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
-        rows = pc.indices_nonzero(pc.equal(prefixes.indices, code))
+    for prefix, rows in _rows_by_prefix(data, size):
         try:
             rows_of.setdefault(find(prefix), []).append(rows)
         except PrefixError as error:
@@ -159,6 +157,17 @@ def by_prefix(data: pa.Array, size: int, find: Callable[[bytes], type[Message]])
         some = data if len(rows) == len(data) else data.take(rows)
         groups.append(Group(cls, rows, pc.binary_slice(some, size, _LONGEST), size))
     return Grouped(groups, faults)
+
+
+def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array]]:
+    """Each prefix of up to so many bytes, with the places of the rows that begin with it."""
+    first = data[0].as_py()[:size] if len(data) and not data.null_count else b""
+    if len(first) == size and pc.all(pc.starts_with(data, first)).as_py():
+        yield first, pc.indices_nonzero(data.is_valid())  # the usual case, and a quarter of the time
+        return
+    prefixes = pc.binary_slice(data, 0, size).dictionary_encode()
+    for code, prefix in enumerate(prefixes.dictionary.to_pylist()):
+        yield prefix, pc.indices_nonzero(pc.equal(prefixes.indices, code))
 
 
 def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
