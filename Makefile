@@ -91,7 +91,7 @@ bench-quick: setup  ## The same with the Python peers alone, in under a minute; 
 bench-records: setup  ## Decode and encode record batches beside kafka-python and aiokafka
 	$(BIN)/python -m benchmarks.records
 
-bench-spark: setup  ## Rows a second of the pipeline; a million messages of which 10,000 are broken
+bench-spark: setup  ## The pipeline beside from_avro and plain UDFs, and a gigabyte of log segments
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/python -m benchmarks.spark
 
 bench-columns: setup  ## Times of decoding to Arrow columns and back, beside rows

@@ -1,0 +1,115 @@
+"""The ways from bytes to columns that are timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.avro.functions import from_avro
+from pyspark.sql.types import StructType
+
+import kafka_messages
+import kipspark
+from benchmarks.spark.messages import COMMIT, Kind
+from kipspark.messages.choice import Choice
+from kipspark.messages.union import union_type
+from kipspark.types import struct_type
+
+FLOOR = "identity mapInArrow"
+NATIVE = "with_message, native"
+INTERPRETED = "with_message, interpreted"
+AVRO = "from_avro"
+UDF = "plain UDF"
+
+
+def methods(spark: SparkSession, kind: Kind, wire: DataFrame, avro: DataFrame) -> dict[str, DataFrame]:
+    """By name: a table with a column that has all of the content; the floors have bytes."""
+    fields = kind.fields()
+    return {
+        "read Parquet": wire,
+        FLOOR: wire.mapInArrow(lambda batches: batches, wire.schema),
+        NATIVE: _decoded(kind, wire, fields),
+        f"{NATIVE}, unknown tags too": _decoded(kind, wire),
+        "from_message, native": wire.select(kipspark.from_message("data", kind.message, kind.given, fields=fields)),
+        INTERPRETED: _without_kernel(spark, lambda: _decoded(kind, wire, fields)),
+        UDF: wire.select(_plain_udf(kind)("data")),
+        "read Parquet of Avro": avro,
+        AVRO: avro.select(from_avro("data", kind.avro_schema())),
+    }
+
+
+def _decoded(kind: Kind, wire: DataFrame, fields: Iterable[str] | None = None) -> DataFrame:
+    return kipspark.with_message(wire, "data", "data", kind.message, kind.given, fields=fields)
+
+
+def equal_content(kind: Kind, wire: DataFrame, avro: DataFrame) -> bool:
+    """Whether ours, Avro's and the plain UDF's columns have the same values."""
+    ours = _decoded(kind, wire, kind.fields()).withColumnRenamed("data", "m")
+    of_avro = avro.select(from_avro("data", kind.avro_schema()).alias("m"))
+    of_udf = wire.select(_plain_udf(kind)("data").alias("m"))
+    type_ = _content_type(kind)
+    found = [
+        one.select(sf.struct(*(f"m.{name}" for name in type_.names)).cast(type_).alias("m"))
+        for one in (of_avro, ours, of_udf)
+    ]
+    return all(one.exceptAll(found[0]).isEmpty() and found[0].exceptAll(one).isEmpty() for one in found[1:])
+
+
+def _content_type(kind: Kind) -> StructType:
+    return struct_type(union_type(Choice("kafka_messages", kind.message, kind.version, kind.fields())))
+
+
+def _without_kernel(spark: SparkSession, make: Callable[[], DataFrame]) -> DataFrame:
+    """A table whose Python workers go without the compiled kernel."""
+    environment = spark.sparkContext.environment  # that of the workers of all functions made from now on
+    environment["KIPWIRE_NATIVE"] = "0"
+    try:
+        return make()
+    finally:
+        del environment["KIPWIRE_NATIVE"]
+
+
+def _plain_udf(kind: Kind) -> Any:
+    """What a user writes who has the classes and no `kipspark`: a message to nested tuples, row by row."""
+    return sf.udf(_commit_row if kind is COMMIT else _metadata_row, _content_type(kind))
+
+
+def _commit_row(data: bytes) -> tuple[object, ...]:
+    message: Any = kafka_messages.message("OffsetCommitValue", int.from_bytes(data[:2])).decode(data[2:])
+    return (
+        message.offset,
+        message.leader_epoch,
+        message.metadata,
+        message.commit_timestamp,
+        message.topic_id.bytes,
+    )
+
+
+def _metadata_row(data: bytes) -> tuple[object, ...]:
+    message: Any = kafka_messages.message("MetadataResponse", 12).decode(data)
+    brokers = [(one.node_id, one.host, one.port, one.rack) for one in message.brokers]
+    topics = [
+        (
+            topic.error_code,
+            topic.name,
+            topic.topic_id.bytes,
+            topic.is_internal,
+            [
+                (
+                    one.error_code,
+                    one.partition_index,
+                    one.leader_id,
+                    one.leader_epoch,
+                    one.replica_nodes,
+                    one.isr_nodes,
+                    one.offline_replicas,
+                )
+                for one in topic.partitions
+            ],
+            topic.topic_authorized_operations,
+        )
+        for topic in message.topics
+    ]
+    return (message.throttle_time_ms, brokers, message.cluster_id, message.controller_id, topics)
