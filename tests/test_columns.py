@@ -126,6 +126,7 @@ def ways_of(cls: type[Message]) -> list[Way]:
     return [BY_ROWS]
 
 
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
 def test_any_and_damaged_messages_are_the_same_in_columns(name: str, version: int) -> None:
     check_class(kafka_messages.message(name, version))

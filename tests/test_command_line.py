@@ -13,6 +13,8 @@ from kipgen.compat.rules import ALL as COMPAT
 from kipgen.rules import ALL
 from kipgen.starter import starter_specs
 
+pytestmark = pytest.mark.same_without_kernel
+
 
 def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}

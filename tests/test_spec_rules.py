@@ -16,6 +16,8 @@ from kipgen.rules.examples import spec
 from kipgen.types import Encoding
 from kipgen.versions import Versions
 
+pytestmark = pytest.mark.same_without_kernel
+
 if TYPE_CHECKING:
     from kipgen.problems import Problem
     from kipgen.rules.rule import Rule
