@@ -27,8 +27,10 @@ def call(*arguments: object, folder: Path, monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     capsys.readouterr()
+    status: object = 0
     try:
         cli.main()
     except SystemExit as end:
-        return Done(end.code or 0, *capsys.readouterr())
-    return Done(0, *capsys.readouterr())
+        status = end.code or 0
+    said = capsys.readouterr()
+    return Done(status, said.out, said.err)

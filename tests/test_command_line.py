@@ -14,7 +14,7 @@ from kipgen.compat.rules import ALL as COMPAT
 from kipgen.rules import ALL
 from kipgen.starter import starter_specs
 
-pytestmark = pytest.mark.same_without_kernel
+pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")
 
 
 def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
