@@ -39,8 +39,9 @@ check-generated: setup  ## Fail if the generated classes are not what the specs 
 test: setup  ## Run the tests, on all cores; with the compiled kernel where it is built
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest
 
-test-pure: setup  ## Run the tests without the compiled kernel
-	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest
+test-pure: setup  ## Run the tests that might have another result without the compiled kernel
+	JAVA_HOME="$$(bash scripts/java.sh)" KIPWIRE_NATIVE=0 $(BIN)/pytest \
+		-m 'not maven and not broker and not cluster and not same_without_kernel'
 
 broker:  ## Start a Kafka broker on loopback, for tests; its data goes to build/broker, its jars to the user's cache
 	@bash scripts/broker/broker.sh start
@@ -56,16 +57,11 @@ test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server
 	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
 
 fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
-	$(BIN)/python scripts/build_native.py --sanitize --into build/fuzz
-	$(BIN)/kipgen generate tests/data/forms --package forms_of_every_kind --out build/fuzz
-	$(BIN)/kipgen generate tests/data/layouts --package layouts_of_every_kind --out build/fuzz
-	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_native.py build/fuzz --seconds $(FUZZ_SECONDS)
-	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc \
-		PYTHONPATH=tests:build/fuzz $(BIN)/python tests/fuzz_columns.py build/fuzz --seconds $(FUZZ_SECONDS)
+	@VENV=$(VENV) FUZZ_SECONDS=$(FUZZ_SECONDS) CC="$(CC)" bash scripts/fuzz.sh
 
 test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka
-	$(BIN)/pytest -m maven -n 0
+	@bash scripts/maven.sh
+	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m maven -n 0
 
 lint: setup  ## Check style and layout of all code
 	$(BIN)/ruff check $(CODE)

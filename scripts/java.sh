@@ -23,12 +23,6 @@ find_java() {
     return 1
 }
 
-install_package() {
-    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
-    echo "Spark needs Java $OLDEST; installing openjdk-$OLDEST-jre-headless" >&2
-    { apt-get update -qq && apt-get install -y -qq "openjdk-$OLDEST-jre-headless"; } >&2
-}
-
 download() {
     local system machine
     case $(uname -s) in Linux) system=linux ;; *) return 1 ;; esac
@@ -40,6 +34,6 @@ download() {
 }
 
 find_java && exit
-{ install_package || download; } && find_java && exit
+{ bash "$(dirname "$0")/install.sh" "openjdk-$OLDEST-jre-headless" "Spark needs Java $OLDEST" || download; } && find_java && exit
 echo "Spark needs Java $OLDEST or newer: install one, or set JAVA_HOME to where one is" >&2
 exit 2

@@ -24,9 +24,10 @@ if [ ! -x "$VENV/bin/python" ]; then
     echo "Making $VENV with $("$found" --version)"
     if ! "$found" -m venv "$VENV" 2>/dev/null; then
         rm -rf "$VENV"
-        echo "This Python cannot make virtual environments; installing python3-venv"
-        apt-get update -qq
-        apt-get install -y -qq python3-venv
+        bash "$(dirname "$0")/install.sh" python3-venv "This Python cannot make virtual environments" || {
+            echo "This Python cannot make virtual environments: install its venv module, such as with apt-get install python3-venv" >&2
+            exit 2
+        }
         "$found" -m venv "$VENV"
     fi
 fi

@@ -114,9 +114,12 @@ def check_class(cls: type[Message]) -> None:
             column_checks.check_columns(way, cls, data)
         column_checks.check_errors(cls, data)
 
+    def among_good_ones(good: tuple[bytes, bytes, bytes]) -> st.SearchStrategy[list[bytes | None]]:
+        first, second, third = good  # damaged again rather than drawn anew, as drawing messages takes most of the time
+        return st.tuples(damaged(second), damaged(third)).map(lambda bad: [first, None, bad[0], second, bad[1], third])
+
     encoded = messages(cls).map(lambda message: message.encode())
-    some = st.tuples(encoded, st.none(), encoded.flatmap(damaged), encoded, encoded.flatmap(damaged), encoded)
-    property_checks.for_all(agrees, some.map(list))
+    property_checks.for_all(agrees, st.tuples(encoded, encoded, encoded).flatmap(among_good_ones))
 
 
 def ways_of(cls: type[Message]) -> list[Way]:
@@ -126,6 +129,7 @@ def ways_of(cls: type[Message]) -> list[Way]:
     return [BY_ROWS]
 
 
+@pytest.mark.same_without_kernel("goes both ways itself; each message is read by what test_native compares")
 @pytest.mark.parametrize(("name", "version"), PAIRS, ids=str)
 def test_any_and_damaged_messages_are_the_same_in_columns(name: str, version: int) -> None:
     check_class(kafka_messages.message(name, version))

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from kipgen.compat.rules import ALL as COMPAT
 from kipgen.rules import ALL
 from kipgen.starter import starter_specs
+
+pytestmark = pytest.mark.same_without_kernel("of the commands that read messages it only asks for help")
 
 
 def kipgen(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -37,8 +40,11 @@ def specs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("command", ["", "generate", "check", "rules", "new", "inspect", "advise", "compat", "drift"])
-def test_every_command_has_help(command: str, tmp_path: Path) -> None:
-    done = kipgen(*filter(None, [command]), "--help", folder=tmp_path)
+def test_every_command_has_help(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = (*filter(None, [command]), "--help")
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 0
     assert "Usage" in done.stdout
 
@@ -128,19 +134,31 @@ def test_new_starts_a_message_and_never_replaces_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_that_cannot_be_carried_out_says_why(
-    arguments: list[str], said: str, specs: Path, tmp_path: Path
+    arguments: list[str],
+    said: str,
+    specs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    done = kipgen(*arguments, folder=tmp_path)
+    done = command_line.call(*arguments, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2, done.stderr
     assert said in done.stderr
+
+
+def test_a_refusal_of_the_real_command_is_no_traceback(tmp_path: Path) -> None:
+    done = kipgen("generate", "missing", folder=tmp_path)
+    assert done.returncode == 2
+    assert "missing is not a folder of specs" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b"null", b'{"name": 1e999}'])
-def test_bad_spec_files_give_problems_with_a_place(content: bytes, tmp_path: Path) -> None:
+def test_bad_spec_files_give_problems_with_a_place(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "Bad.json").write_bytes(content)
     for command in (["check", "Bad.json"], ["check", "."], ["generate", ".", "--package", "bad"]):
-        done = kipgen(*command, folder=tmp_path)
+        done = command_line.call(*command, folder=tmp_path, monkeypatch=monkeypatch, capsys=capsys)
         assert done.returncode == 1
         assert "Bad.json:1:" in done.stderr
-        assert "Traceback" not in done.stderr

@@ -11,6 +11,8 @@ from kipgen.compat.git import GitError
 from kipgen.compat.sides import SpecErrors, compare_with_commit
 from kipgen.rules.examples import ALPHA, spec
 
+pytestmark = pytest.mark.same_without_kernel
+
 
 def _git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=Probe", "-c", "user.email=probe@example.org", "-c", "commit.gpgsign=false")

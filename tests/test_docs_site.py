@@ -25,6 +25,10 @@ from kipgen.layout import lay_out
 from kipgen.rules import ALL
 from kipgen.spec import MessageSpec
 
+pytestmark = pytest.mark.same_without_kernel(
+    "pages come from specs; the bytes that they show are those of golden tests"
+)
+
 ROOT = Path(__file__).parent.parent
 SPECS = ROOT / "schemas" / "kafka_messages"
 GOLDEN = sorted(file for folder in SPECS.iterdir() for file in [ROOT / f"tests/golden/{folder.name}.jsonl.gz"])

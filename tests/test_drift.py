@@ -17,6 +17,8 @@ from kipgen.drift import Difference, compare
 from kipgen.drift_jars import JarError, read_release
 from kipgen.drift_write import updated, write_missing
 
+pytestmark = pytest.mark.same_without_kernel
+
 OURS = """\
 // What a request for colours is.
 {

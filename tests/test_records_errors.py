@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from kafka_records.message_and_offset import v0, v1
-from kipwire import DecodeError, EncodeError, checksums, native
+from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
+from kipwire import DecodeError, EncodeError, KipwireError, MissingExtraError, checksums, native
 from kipwire.checksums import crc32c
 from kipwire.compression import compress
 from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
@@ -337,6 +338,16 @@ def test_missing_checksum_library_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(checksums, "_google_crc32c", checksums._google_crc32c.__wrapped__)  # nothing is kept
     monkeypatch.setitem(sys.modules, "google_crc32c", None)
     for call in (lambda: write_batch(RECORDS), lambda: next(read_batches(GOOD))):
-        with pytest.raises(ImportError, match=r"pip install kipwire\[records\]"):
+        with pytest.raises(MissingExtraError, match=r"pip install kipwire\[records\]"):
             call()
     assert read_all(INNER) == [OLD[:1], OLD[1:]]  # magic 0 and 1 do without
+
+
+def test_a_wrong_checksum_without_the_library_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "_google_crc32c", checksums._google_crc32c.__wrapped__)
+    monkeypatch.setitem(sys.modules, "google_crc32c", None)
+    damaged = with_bytes(GOOD, 70, b"\xff")
+    for call in (lambda: RecordBatchV2.decode(damaged), lambda: next(read_batches(damaged))):
+        with pytest.raises(KipwireError, match=r"pip install kipwire\[records\]") as caught:
+            call()
+        assert isinstance(caught.value, ImportError)  # which is what programs that try for an extra catch

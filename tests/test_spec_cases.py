@@ -12,6 +12,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from kipgen.check import read_file, read_folder
 from kipgen.resources import schema_path
 
+pytestmark = pytest.mark.same_without_kernel
+
 if TYPE_CHECKING:
     from kipgen.problems import Problem
 

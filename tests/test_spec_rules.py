@@ -16,6 +16,8 @@ from kipgen.rules.examples import spec
 from kipgen.types import Encoding
 from kipgen.versions import Versions
 
+pytestmark = pytest.mark.same_without_kernel
+
 if TYPE_CHECKING:
     from kipgen.problems import Problem
     from kipgen.rules.rule import Rule
@@ -339,6 +341,19 @@ def test_recursion_through_others_is_found_once(tmp_path: Path) -> None:
     (problem,) = _check(tmp_path, text).problems
     assert problem.rule == "recursive-struct"
     assert "One -> Two -> One" in problem.text
+
+
+@pytest.mark.parametrize(("last", "rule"), [("int8", "struct-depth"), ("S0", "recursive-struct")])
+def test_a_chain_of_many_structs_is_refused_with_its_place(last: str, rule: str, tmp_path: Path) -> None:
+    count = 1500  # more than Python lets functions nest; what costs the square of it takes minutes
+    types = [*(f"S{number}" for number in range(1, count)), last]
+    common = tuple(
+        f'{{"name": "S{at}", "versions": "0+", "fields": [{{"name": "X", "type": "{used}", "versions": "0+"}}]}}'
+        for at, used in enumerate(types)
+    )
+    (problem,) = _check(tmp_path, spec('{"name": "Alpha", "type": "S0", "versions": "0+"}', common=common)).problems
+    assert problem.rule == rule
+    assert problem.place.line > 1
 
 
 def test_common_struct_is_wide_enough_if_its_users_exist_in_valid_versions_only(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from kipgen.check import read_file
 from kipgen.rules.examples import spec
 from kipgen.watch import remembering_reader
 
+pytestmark = pytest.mark.same_without_kernel
+
 _SECONDS = 30
 """How long to wait for a line; it stands there within a fraction of a second unless the machine is overloaded."""
 

@@ -7,6 +7,7 @@ can stay silent about it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Body:
     fields: tuple[FieldDraft, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, which leave no room for what is computed once
 class Draft:
     """A message on its way; `message` is only right once no rule objects."""
 
@@ -86,7 +87,7 @@ class Draft:
         """Whether the message has no versions any more (`validVersions` is `none`)."""
         return self.message.valid_versions.is_empty
 
-    @property
+    @cached_property
     def common(self) -> dict[str, Body]:
         """The common structs by name; of two with one name, the first."""
         found: dict[str, Body] = {}

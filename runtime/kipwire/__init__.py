@@ -8,6 +8,7 @@ from kipwire.errors import (
     JsonError,
     KipwireError,
     Malformed,
+    MissingExtraError,
     UnsupportedVersionError,
 )
 from kipwire.fields import Field
@@ -24,6 +25,7 @@ __all__ = [
     "LazyStruct",
     "Malformed",
     "Message",
+    "MissingExtraError",
     "Struct",
     "UnknownTaggedFields",
     "UnsupportedVersionError",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from zlib import crc32
 
+from kipwire.errors import MissingExtraError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +18,7 @@ def crc32c(data: bytes) -> int:
     """CRC-32C (Castagnoli), the checksum of record batches of magic 2.
 
     Raises:
-        ImportError: google-crc32c is not installed; it says how to get it.
+        MissingExtraError: google-crc32c is not installed; it says how to get it.
     """
     return _google_crc32c()(data)
 
@@ -26,6 +28,6 @@ def _google_crc32c() -> Callable[[bytes], int]:
     try:
         from google_crc32c import value  # here, since few of the programs that import a layout need it
     except ImportError as failure:
-        raise ImportError("CRC-32C needs google-crc32c: pip install kipwire[records]") from failure
+        raise MissingExtraError("CRC-32C needs google-crc32c: pip install kipwire[records]") from failure
     function: Callable[[bytes], int] = value
     return function

@@ -9,7 +9,7 @@ import zlib
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 
-from kipwire.errors import KipwireError
+from kipwire.errors import KipwireError, MissingExtraError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def compress(compression: Compression, data: bytes) -> bytes:
     """The bytes in compressed form; for "none" as they are.
 
     Raises:
-        ImportError: the codec needs cramjam, which is not installed; it says how to get it.
+        MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
     return _COMPRESS[compression](data)
 
@@ -46,7 +46,7 @@ def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
 
     Raises:
         CompressedDataError: the bytes are broken, or hold more than `max_size` bytes.
-        ImportError: the codec needs cramjam, which is not installed; it says how to get it.
+        MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
     return _DECOMPRESS[compression](data, max_size)
 
@@ -55,7 +55,7 @@ def _cramjam() -> ModuleType:
     try:
         import cramjam  # here, since it takes longer to import than all of kipwire
     except ImportError as failure:
-        raise ImportError("snappy, lz4 and zstd need cramjam: pip install kipwire[records]") from failure
+        raise MissingExtraError("snappy, lz4 and zstd need cramjam: pip install kipwire[records]") from failure
     return cramjam
 
 

@@ -53,6 +53,10 @@ class DecodeError(KipwireError):
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"
 
 
+class MissingExtraError(KipwireError, ImportError):
+    """What an extra of kipwire brings is not installed; the text names what is needed for what, and how to get it."""
+
+
 class UnsupportedVersionError(KipwireError):
     """A message, an API key or a version that the package has no class for."""
 

@@ -24,9 +24,14 @@ answers() {
     (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
+use_java() {
+    JAVA_HOME=$(bash "$HERE/../java.sh")
+    export JAVA_HOME # for Maven
+}
+
 fetch_jars() {
     [ -d "$JARS" ] && return
-    command -v mvn >/dev/null || fail "needs Maven to fetch Kafka's jars: install it, such as with apt-get install maven"
+    bash "$HERE/../maven.sh"
     echo "Fetching Kafka's jars (54 MB) into $JARS"
     mkdir -p "$(dirname "$JARS")"
     local fetched
@@ -71,13 +76,12 @@ start() {
     fi
     ! answers "$PORT" || fail "port $PORT is taken by another program; choose one with BROKER_PORT=29092"
     ! answers "$CONTROLLER_PORT" || fail "port $CONTROLLER_PORT is taken by another program; choose others with BROKER_PORT=29092"
-    local java
-    java=$(bash "$HERE/../java.sh")/bin/java
+    use_java
     fetch_jars
     rm -rf "$HOME_OF_BROKER"
     mkdir -p "$HOME_OF_BROKER"
     write_properties
-    local run=("$java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
+    local run=("$JAVA_HOME/bin/java" -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=warn)
     "${run[@]}" kafka.tools.StorageTool format --standalone -t "$(cluster_id)" -c "$HOME_OF_BROKER/server.properties" \
         >"$HOME_OF_BROKER/format.log" 2>&1 || fail "cannot make its data folder: see $HOME_OF_BROKER/format.log"
     echo "Starting Kafka, broker and controller in one process"
@@ -97,10 +101,9 @@ start() {
 }
 
 tool() {
-    local java
-    java=$(bash "$HERE/../java.sh")/bin/java
+    use_java
     fetch_jars
-    exec "$java" -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=error "$@"
+    exec "$JAVA_HOME/bin/java" -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$JARS/*" -Dorg.slf4j.simpleLogger.defaultLogLevel=error "$@"
 }
 
 cluster_id() {

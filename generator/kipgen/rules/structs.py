@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import spec
 from kipgen.rules.rule import Finding, draft_rule
+from kipgen.source import MAX_DEPTH
 from kipgen.types import PRIMITIVES
 
 if TYPE_CHECKING:
@@ -13,9 +14,19 @@ if TYPE_CHECKING:
 
     from kipgen.draft import Body, Draft, FieldDraft
 
+MAX_STRUCTS = MAX_DEPTH // 2
+"""How deep common structs may stand one in another: as inline ones, which take two levels of a file each."""
+
 _SHARED = (
     '{"name": "Shared", "versions": "0+", "fields": [\n      {"name": "Leaf", "type": "int32", "versions": "0+"}]}'
 )
+
+
+def _chain(count: int) -> tuple[str, ...]:
+    """Common structs S1, S2 and so on, each in the one before."""
+    used = [f'[{{"name": "Next", "type": "S{number + 1}", "versions": "0+"}}]' for number in range(1, count)]
+    fields = [*used, "[]"]
+    return tuple(f'{{"name": "S{at}", "versions": "0+", "fields": {one}}}' for at, one in enumerate(fields, 1))
 
 
 @draft_rule(
@@ -126,13 +137,28 @@ def common_struct_versions(draft: Draft) -> Iterator[Finding]:
 )
 def recursive_struct(draft: Draft) -> Iterator[Finding]:
     common = draft.common
+    depths = _depths(common)
     reported: set[str] = set()
     for name, struct in common.items():
-        circle = _way_back(name, common)
+        circle = () if name in depths or name in reported else _way_back(name, common)
         if circle and reported.isdisjoint(circle):
             reported.update(circle)
             way = " -> ".join((*circle, name))
             yield Finding(struct.part, f"{name} contains itself ({way}); take one of these fields out")
+
+
+@draft_rule(
+    id="struct-depth",
+    summary=f"Common structs stand one in another at most {MAX_STRUCTS} deep.",
+    good=spec('{"name": "Alpha", "type": "S1", "versions": "0+"}', common=_chain(MAX_STRUCTS)),
+    bad=spec('{"name": "Alpha", "type": "S1", "versions": "0+"}', common=_chain(MAX_STRUCTS + 1)),
+)
+def struct_depth(draft: Draft) -> Iterator[Finding]:
+    common = draft.common
+    for name, depth in _depths(common).items():
+        if depth == MAX_STRUCTS + 1:  # those that use it are too deep because of it
+            text = f"in {name} structs stand one in another {depth} deep, and {MAX_STRUCTS} is the most"
+            yield Finding(common[name].part, f"{text}; put the fields of some into the struct that uses them")
 
 
 @draft_rule(
@@ -198,19 +224,44 @@ def _common_uses(draft: Draft) -> Iterator[tuple[FieldDraft, Body]]:
             yield field, struct
 
 
+def _uses(struct: Body, common: dict[str, Body]) -> set[str]:
+    """The common structs that its fields have."""
+    return {field.spec.type.element for field in struct.fields} & common.keys()
+
+
+def _depths(common: dict[str, Body]) -> dict[str, int]:
+    """How deep common structs stand one in another, by the outermost; those that lead into a circle have no depth."""
+    left = {name: _uses(struct, common) for name, struct in common.items()}
+    users: dict[str, list[str]] = {name: [] for name in common}
+    for name, used in left.items():
+        for one in used:
+            users[one].append(name)
+    depths = {name: 1 for name, used in left.items() if not used}
+    waiting = list(depths)
+    for name in waiting:  # which grows: a loop, since a chain may be longer than what Python lets functions nest
+        for user in users[name]:
+            left[user].remove(name)
+            if not left[user]:
+                # Last of what it uses; none of it is deeper, as shallow structs are done first.
+                depths[user] = depths[name] + 1
+                waiting.append(user)
+    return depths
+
+
 def _way_back(name: str, common: dict[str, Body]) -> tuple[str, ...]:
     """The common structs on a way from one to itself; empty if there is no such way."""
-    ways: list[tuple[str, ...]] = [(name,)]
-    seen: set[str] = set()
-    while ways:
-        way = ways.pop(0)
-        for field in common[way[-1]].fields:
-            used = field.spec.type.element
+    before: dict[str, str] = {}
+    waiting = [name]
+    for one in waiting:  # which grows
+        for used in sorted(_uses(common[one], common)):
             if used == name:
-                return way
-            if used in common and used not in seen:
-                seen.add(used)
-                ways.append((*way, used))
+                way = [one]
+                while way[-1] != name:
+                    way.append(before[way[-1]])
+                return tuple(reversed(way))
+            if used not in before:
+                before[used] = one
+                waiting.append(used)
     return ()
 
 
@@ -220,6 +271,7 @@ RULES = (
     common_struct_fields,
     common_struct_versions,
     recursive_struct,
+    struct_depth,
     duplicate_struct,
     struct_name_clash,
     undefined_struct,

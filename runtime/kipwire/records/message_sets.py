@@ -181,7 +181,7 @@ def write_message_set(
 
     Raises:
         EncodeError: a value does not fit its field, the offsets do not ascend, or the format has no place for it.
-        ImportError: the codec needs cramjam, which is not installed.
+        MissingExtraError: the codec needs cramjam, which is not installed.
     """
     if magic not in (0, 1):
         raise EncodeError("RecordBatch", magic, "magic", "a message set has magic 0 or 1")

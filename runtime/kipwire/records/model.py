@@ -122,7 +122,7 @@ class RecordBatch:
 
         Raises:
             DecodeError: they are broken, or decompress to more than `max_decompressed_size` bytes.
-            ImportError: the codec needs cramjam, which is not installed.
+            MissingExtraError: the codec needs cramjam, which is not installed.
         """
         if self._records is None:
             self._records = self._decode()

@@ -46,7 +46,7 @@ def read_batches(
 
     Raises:
         DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
-        ImportError: there are batches of magic 2, and google-crc32c is not installed.
+        MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
     """
     if type(data) is bytes:
         whole, end = data, len(data)

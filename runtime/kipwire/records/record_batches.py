@@ -134,7 +134,7 @@ def write_batch(
 
     Raises:
         EncodeError: a value does not fit its field, or the offsets do not ascend.
-        ImportError: google-crc32c is not installed, or cramjam, which the codec needs.
+        MissingExtraError: google-crc32c is not installed, or cramjam, which the codec needs.
     """
     expect_one_of(compression, COMPRESSIONS, 2, "compression")
     expect_one_of(timestamp_type, TIMESTAMP_TYPES, 2, "timestamp_type")

@@ -39,7 +39,7 @@ def read_segment(
         DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
         OSError: the file cannot be read.
         ValueError: `start` lies outside the file.
-        ImportError: there are batches of magic 2, and google-crc32c is not installed.
+        MissingExtraError: there are batches of magic 2, and google-crc32c is not installed.
     """
     with open(path, "rb") as file:  # noqa: PTH123  a path may be given as a text
         end = os.fstat(file.fileno()).st_size
