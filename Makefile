@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 
 .DEFAULT_GOAL := help
 .PHONY: help setup native generate check-generated test test-pure test-maven fuzz-native lint types \
-	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo demo-spark docs \
+	bench bench-quick bench-records bench-encodings bench-space bench-columns bench-spark demo docs \
 	broker broker-stop test-broker test-cluster wheel clean
 
 help:  ## List the targets
@@ -71,10 +71,8 @@ types: setup  ## Check the types of all code, by mypy and by pyright
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-demo: generate  ## The main job: generate, then decode a capture of a real cluster and encode it again
+demo: generate  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page
 	$(BIN)/python examples/decode_capture.py
-
-demo-spark: setup  ## Group commits and lag of a sample cluster, on Spark: tables here, and a page with charts
 	@mkdir -p build
 	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/kipspark offsets --html build/offsets.html
 
