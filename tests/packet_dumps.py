@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from itertools import groupby
 from pathlib import Path
@@ -87,18 +87,20 @@ def segments(frames: Sequence[dict[str, Any]], random: Random, disorder: Disorde
         ports = FIRST_CLIENT_PORT + connection, PORTS[rows[0]["listener"]]
         if connection not in last:
             yield from _opening(flows, connection, ports, rows[0]["timestamp_ns"], random, disorder.opened)
+            last[connection] = ports
         flow = flows[connection, from_client]
         runs = [rows] if disorder.joined else [[row] for row in rows]
         for together in runs:
             time = together[-1]["timestamp_ns"]
             data = b"".join(len(row["frame"]).to_bytes(SIZE_BYTES) + row["frame"] for row in together)
-            yield from _sent(flow, ports, from_client, data, time, random, disorder)
-            last[connection] = (*ports,)
+            acknowledged = flows[connection, not from_client].sequence
+            yield from _sent(flow, ports, from_client, data, time, acknowledged, random, disorder)
     if disorder.closed:
         end = frames[-1]["timestamp_ns"]
         for connection, ports in last.items():
             for from_client in (True, False):
-                yield Tcp(end, *ports, from_client, flows[connection, from_client].sequence, flags=FIN | ACK)
+                mine, other = (flows[connection, side].sequence for side in (from_client, not from_client))
+                yield Tcp(end, *ports, from_client, mine, flags=FIN | ACK, acknowledged=other)
 
 
 def dump(
@@ -188,7 +190,14 @@ def _opening(
 
 
 def _sent(
-    flow: _Flow, ports: tuple[int, int], from_client: bool, data: bytes, time: int, random: Random, disorder: Disorder
+    flow: _Flow,
+    ports: tuple[int, int],
+    from_client: bool,
+    data: bytes,
+    time: int,
+    acknowledged: int,
+    random: Random,
+    disorder: Disorder,
 ) -> Iterator[Tcp]:
     made = []
     at = 0
@@ -198,7 +207,7 @@ def _sent(
         before = random.randrange(1, 40) if random.random() < disorder.overlapping else 0
         before = min(before, at + len(flow.past))
         content = (flow.past + data)[len(flow.past) + at - before :][: before + len(content)]
-        made.append(Tcp(time, *ports, from_client, (flow.sequence + at - before) % 2**32, content))
+        made.append(Tcp(time, *ports, from_client, (flow.sequence + at - before) % 2**32, content, ACK, acknowledged))
         at += size
     flow.sequence = (flow.sequence + len(data)) % 2**32
     flow.past = (flow.past + data)[-64:]
@@ -211,7 +220,7 @@ def _sent(
         if random.random() < disorder.repeated:
             again = random.choice(flow.sent)
             if again not in made or disorder.lost == 0:
-                yield Tcp(time, *ports, from_client, again.sequence, again.data)
+                yield replace(again, time=time, acknowledged=acknowledged)
 
 
 def _block(order: str, kind: int, body: bytes) -> bytes:

@@ -23,7 +23,7 @@ _SIZE_AND_CORRELATION_ID = Struct(">ii")
 class _Side:
     """One end of the connection, and what it sends."""
 
-    __slots__ = ("captured", "endpoint", "first", "framer", "has_ended", "lost", "stream")
+    __slots__ = ("acknowledged", "captured", "end", "endpoint", "first", "framer", "lost", "stream")
 
     def __init__(self, endpoint: bytes) -> None:
         self.endpoint = endpoint
@@ -32,8 +32,16 @@ class _Side:
         self.captured = self.lost = 0
         """Bytes of its stream."""
         self.first = b""
-        self.has_ended = False
-        """Whether it has said that it sends no more."""
+        self.end: int | None = None
+        """The sequence number behind its last byte; None until it says that it sends no more."""
+        self.acknowledged: int | None = None
+        """The sequence number before which the peer has all bytes."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is missing before what it has said, as far as that is known."""
+        is_at_end = self.end is None or self.stream.is_behind(self.end)
+        return is_at_end and not self.stream.has_hole and not self.framer.held
 
 
 class Connection:
@@ -94,25 +102,35 @@ class Connection:
             self._open(side, other, segment, sequence)
         if segment.size:
             yield from self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time))
-        if segment.flags & ACK and other.stream.has_hole:
-            yield from self._pieces(other, other.stream.acknowledged(segment.acknowledged, time))
-        side.has_ended = side.has_ended or bool(segment.flags & FIN)
+        if segment.flags & ACK:
+            other.acknowledged = segment.acknowledged
+            if other.stream.has_hole:
+                yield from self._pieces(other, other.stream.acknowledged(segment.acknowledged, time))
+        if segment.flags & FIN:
+            side.end = (sequence + segment.size) % _MODULUS
+            if not side.stream.is_started:
+                side.stream.start(side.end)
         self._is_reset = self._is_reset or bool(segment.flags & RST)
-        if self._is_reset or (side.has_ended and other.has_ended):
+        if self._is_reset or (side.end is not None and other.end is not None):
             # What was captured too late may still come.
-            self.is_over = not any(one.stream.has_hole or one.framer.held for one in self._sides.values())
+            self.is_over = all(one.is_complete for one in self._both)
 
     def end(self, time: int) -> Iterator[Found]:
         """Tell of all that waits; nothing comes behind."""
         for side in self._sides.values():
             yield from self._pieces(side, side.stream.give_up_all())
+            behind = side.acknowledged if side.end is None else side.end
+            if behind is not None:
+                yield from self._pieces(side, side.stream.give_up_before(behind, time))
+        found: list[Found] = []
+        for side in self._sides.values():
+            found += self._events(side, side.framer.end(time))
+            if side.stream.early:
+                found += self._events(side, [Passed(time, side.stream.early, 0)])
         if self._conversation is None or not self._conversation.requests:
             yield from self._not_kafka(time)
             return
-        for side in self._sides.values():
-            yield from self._events(side, side.framer.end(time))
-            if side.stream.early:
-                yield from self._events(side, [Passed(time, side.stream.early, 0)])
+        yield from found
         yield from self._conversation.end(time)
 
     def _has_data(self) -> bool:

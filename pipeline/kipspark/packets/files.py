@@ -89,7 +89,7 @@ def read_packets(path: Path) -> Iterator[Packet]:
     with raw:
         try:
             packed = raw.peek(2)[:2] == _GZIP
-            file = io.BufferedReader(gzip.GzipFile(fileobj=raw), _BUFFER) if packed else raw
+            file = gzip.GzipFile(fileobj=raw) if packed else raw
             magic = file.peek(4)[:4]
         except (OSError, EOFError, zlib.error) as error:
             raise SourceError(f"{path}: cannot be read: {error}") from None

@@ -137,6 +137,13 @@ class Stream:
             pieces += self.give_up()
         return pieces
 
+    def give_up_before(self, sequence: int, time: int) -> list[Piece]:
+        """Go on at a number that the stream has reached, as somebody said; tells how many bytes are missing before it."""
+        # Where it ends, the stream has one number more than bytes.
+        if self._position is None or not 1 < self._ahead(sequence) < _WINDOW:
+            return []
+        return [Piece(time, b"", self._skip(self._ahead(sequence)))]
+
     def _ahead(self, sequence: int) -> int:
         """How far a number is ahead of the next byte; below 0 if it is behind."""
         return (sequence - self._at(0) + _HALF) % _MODULUS - _HALF
