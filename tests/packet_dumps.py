@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from ipaddress import ip_address
 from itertools import groupby
 from pathlib import Path
@@ -130,8 +131,10 @@ def dump(
     return b"".join(parts)
 
 
-def dump_ng(tcp: Iterable[Tcp], links: Sequence[str] = (ETHERNET,), order: str = "<", random: Random | None = None) -> bytes:
-    """A pcapng file; packets go by its interfaces at random, whose times are in nanoseconds and in microseconds in turn."""
+def dump_ng(
+    tcp: Iterable[Tcp], links: Sequence[str] = (ETHERNET,), order: str = "<", random: Random | None = None
+) -> bytes:
+    """A pcapng file; packets go by its interfaces at random, whose times are in nano- and in microseconds in turn."""
     random = random or Random(0)
     parts = [_block(order, 0x0A0D0D0A, pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
     parts.append(_block(order, 5, b"12345678"))  # some statistics, which nobody needs here
@@ -154,22 +157,32 @@ def packet(one: Tcp, link: str, hosts: tuple[str, str]) -> bytes:
     option = b"\x01\x01\x08\x0a" + bytes(8)  # timestamps, as nearly all packets have
     numbers = pack(">IIBBHHH", one.sequence, one.acknowledged, (20 + len(option)) << 2, one.flags, 512, 0, 0)
     tcp = pack(">HH", *ports) + numbers + option + one.data
-    addresses = ip_address(source).packed + ip_address(target).packed
+    addresses = _packed(source) + _packed(target)
     is_ip4 = len(addresses) == 8
     if is_ip4:
         ip = pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), 1, 0x4000, 64, 6, 0) + addresses + tcp
     else:
         ip = pack(">IHBB", 0x60000000, len(tcp), 6, 64) + addresses + tcp
+    # Ethernet fills short packets up.
+    return (_link_header(link, is_ip4) + ip).ljust(60 if link == ETHERNET else 0, b"\0")
+
+
+@cache
+def _packed(host: str) -> bytes:
+    return ip_address(host).packed
+
+
+@cache
+def _link_header(link: str, is_ip4: bool) -> bytes:
     kind = 0x0800 if is_ip4 else 0x86DD
-    heads = {
+    return {
         ETHERNET: bytes(12) + pack(">H", kind),
         VLAN: bytes(12) + pack(">HHHHH", 0x88A8, 7, 0x8100, 8, kind),
         COOKED: bytes(14) + pack(">H", kind),
         COOKED_2: pack(">H", kind) + bytes(18),
         LOOPBACK: pack("<I", 2 if is_ip4 else 30),
         RAW: b"",
-    }
-    return (heads[link] + ip).ljust(60 if link == ETHERNET else 0, b"\0")  # Ethernet fills short packets up
+    }[link]
 
 
 def _opening(
@@ -181,7 +194,9 @@ def _opening(
     is_seen: bool,
 ) -> Iterator[Tcp]:
     # Some start just before their numbers start again.
-    first = {side: random.choice((random.randrange(2**32), 2**32 - random.randrange(1, 3000))) for side in (True, False)}
+    first = {
+        side: random.choice((random.randrange(2**32), 2**32 - random.randrange(1, 3000))) for side in (True, False)
+    }
     for side, sequence in first.items():
         flows[connection, side] = _Flow((sequence + 1) % 2**32)
     if is_seen:

@@ -6,6 +6,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -135,7 +136,8 @@ def test_every_frame_comes_back_in_its_order(
     if not disorder.joined:
         assert [one.time for one in found] == [row["timestamp_ns"] for row in shipped()]
     listeners = {(row["connection"], one.connection, one.listener) for row, one in zip(shipped(), found, strict=True)}
-    assert len(listeners) == len({row["connection"] for row in shipped()}) == len({number for _, number, _ in listeners})
+    assert len(listeners) == len({row["connection"] for row in shipped()})
+    assert len(listeners) == len({number for _, number, _ in listeners})
     broker = hosts[1] if hosts == made.IP4 else f"[{hosts[1]}]"
     assert {listener for *_, listener in listeners} == {f"{broker}:{port}" for port in made.PORTS.values()}
 
@@ -315,9 +317,9 @@ def test_responses_without_a_request_are_told(tmp_path: Path) -> None:
 
 
 def test_endpoints_that_are_used_again_are_another_connection(tmp_path: Path) -> None:
-    again = [one.__class__(**{**vars(one), "sequence": one.sequence + 10**6}) for one in Talk().ask(1).answer(1).segments]
-    again[1] = Tcp(**{**vars(again[1]), "acknowledged": 10**6 + 1000})
     first = Talk().ask(1).answer(1).segments
+    more = 10**6
+    again = [replace(one, sequence=one.sequence + more, acknowledged=one.acknowledged + more) for one in first]
     reset = Tcp(9, CLIENT, BROKER, True, 1023, flags=RST)
     for between in ([], [reset], [reset, first[2], first[3]]):
         found = found_in(tmp_path, made.dump([*first, *between, *again]))
@@ -339,7 +341,10 @@ def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> N
 @pytest.mark.parametrize(
     ("hello", "told"),
     [
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", "TLS, which cannot be read; 30 bytes from 10.0.0.1:50000 and 20 bytes"),
+        (
+            b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+            "TLS, which cannot be read; 30 bytes from 10.0.0.1:50000 and 20 bytes",
+        ),
         (b"GET / HTTP/1.1\r\n", "no request of Kafka found; it starts with 47 45 54 20 2f 20 48 54 and 6f 6b"),
     ],
 )
@@ -351,8 +356,6 @@ def test_other_traffic_is_told_once_a_connection(tmp_path: Path, hello: bytes, t
     assert len(ids(found)) == 2
     (error,) = errors_of(found)
     assert error.startswith(told)
-    (row,) = inspect_frames(rows_of(tmp_path)[1:2] or rows_of(tmp_path))
-    assert row.num_rows >= 1
 
 
 def rows_of(tmp_path: Path) -> list[pa.RecordBatch]:

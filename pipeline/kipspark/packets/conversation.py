@@ -21,6 +21,8 @@ _MOST_UNANSWERED = 16384
 """Requests whose responses are waited for; far more than any client leaves open, but some want no response."""
 _MOST_EARLY = 256
 """Responses that wait for their requests, which may have been captured later."""
+_COST = 256
+"""Bytes that one of either takes besides its content, about."""
 
 
 class Found(NamedTuple):
@@ -52,7 +54,7 @@ class Conversation:
     def __init__(self, connection: int, listener: str) -> None:
         self.requests = 0
         self.held = 0
-        """Bytes of responses that wait for their requests."""
+        """Bytes of memory that requests and responses take that wait for each other, about."""
         self._connection, self._listener = connection, listener
         self._unanswered: deque[Request | _Token] = deque()
         self._open: Counter[int] = Counter()
@@ -79,10 +81,8 @@ class Conversation:
         """Take in a frame of the client."""
         if self._tokens_may_follow and not is_request(frame.data):
             self._tokens[REQUEST].update(count=1, size=frame.size)
-            self._unanswered.append(_Token())
             self._open_tokens += 1
-            if len(self._unanswered) > _MOST_UNANSWERED:
-                self._forget_first()
+            self._await_answer(_Token())
             return
         self._tokens_may_follow = False
         yield from self._tell_tokens(frame.time)
@@ -91,10 +91,8 @@ class Conversation:
         yield self._found(REQUEST, request, frame)
         if request is not None:
             self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE, 0)
-            self._unanswered.append(request)
             self._open[request.correlation_id] += 1
-            if len(self._unanswered) > _MOST_UNANSWERED:
-                self._forget_first()
+            self._await_answer(request)
             yield from self._catch_up(frame.time)
 
     def from_broker(self, frame: Frame) -> Iterator[Found]:
@@ -107,7 +105,7 @@ class Conversation:
             yield from self._answer(frame)
         else:
             self._early.append(frame)
-            self.held += len(frame.data)
+            self.held += len(frame.data) + _COST
             if len(self._early) > _MOST_EARLY:
                 yield from self._unasked(frame.time)
 
@@ -139,8 +137,15 @@ class Conversation:
                 yield self._found(RESPONSE, request, frame)
                 return
 
+    def _await_answer(self, asked: Request | _Token) -> None:
+        self._unanswered.append(asked)
+        self.held += _cost(asked)
+        if len(self._unanswered) > _MOST_UNANSWERED:
+            self._forget_first()
+
     def _forget_first(self) -> Request | _Token:
         first = self._unanswered.popleft()
+        self.held -= _cost(first)
         if isinstance(first, Request):
             self._open[first.correlation_id] -= 1
             if not self._open[first.correlation_id]:
@@ -157,7 +162,7 @@ class Conversation:
 
     def _first_early(self) -> Frame:
         frame = self._early.popleft()
-        self.held -= len(frame.data)
+        self.held -= len(frame.data) + _COST
         return frame
 
     def _unasked(self, time: int, count: int | None = None) -> Iterator[Found]:
@@ -184,6 +189,10 @@ class Conversation:
 
     def _error(self, time: int, direction: str, text: str) -> Found:
         return Found(time, self._connection, self._listener, direction, None, None, text)
+
+
+def _cost(asked: Request | _Token) -> int:
+    return _COST + (len(asked.client_id or "") if isinstance(asked, Request) else 0)
 
 
 def _correlation_id(frame: Frame) -> int | None:

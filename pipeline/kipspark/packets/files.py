@@ -42,6 +42,7 @@ _ORDERS = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}
 _BLOCK_ENDS = 12
 """Bytes of a block besides its body: type, length, and the length again."""
 _LARGEST_BLOCK = 2 * LARGEST_PACKET
+_MOST_INTERFACES = 65536
 _RESOLUTION, _OFFSET = 9, 14
 """Options of an interface: units of a second, seconds to add."""
 
@@ -150,6 +151,8 @@ def _pcapng(file: BinaryIO) -> Iterator[Packet]:
             try:
                 if kind == _INTERFACE:
                     interfaces.append(_interface(body, order))
+                    if len(interfaces) > _MOST_INTERFACES:
+                        raise IndexError
                 else:
                     packet = _packet(kind, body, order, interfaces, time)
                     time = packet.time

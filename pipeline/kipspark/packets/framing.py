@@ -16,6 +16,8 @@ LARGEST_FRAME = 100 * 1024 * 1024
 """Bytes; the largest request that brokers take unless told otherwise (`socket.request.max.bytes`)."""
 
 SIZE = Struct(">i")
+_COST = 64
+"""Bytes that a part of a frame takes besides its content, about."""
 _KEPT = 1024
 """Bytes that are kept of a frame of which some are missing: enough for its header."""
 
@@ -70,7 +72,7 @@ class Framer:
         self.in_step = False
         """Whether it is known where frames start."""
         self.held = 0
-        """Bytes of frames that are not whole yet."""
+        """Bytes of memory that the frame takes that is not whole yet, about."""
         self._begins = begins
         self._passed = self._passed_lost = 0
         self._head = b""
@@ -166,7 +168,7 @@ class Framer:
         self._time = max(self._time, time)
         if data and not self._lost:
             self._parts.append(data)
-            self.held += len(data)
+            self.held += len(data) + _COST
 
     def _frame(self) -> Frame:
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)

@@ -138,7 +138,7 @@ class Stream:
         return pieces
 
     def give_up_before(self, sequence: int, time: int) -> list[Piece]:
-        """Go on at a number that the stream has reached, as somebody said; tells how many bytes are missing before it."""
+        """Go on at a number that the stream has reached, as was said; tells how many bytes are missing before it."""
         # Where it ends, the stream has one number more than bytes.
         if self._position is None or not 1 < self._ahead(sequence) < _WINDOW:
             return []
