@@ -241,7 +241,7 @@ def test_a_frame_that_lacks_bytes_is_told_with_its_header_and_the_next_one_is_fo
     talk.say(True, bytes(50), is_captured=False).say(True, bytes(len(frame) - 4 + 100 + 4 - 80)).answer(2)
     found = found_in(tmp_path, made.dump(talk.ask(3).answer(3).segments))
     assert ids(found) == [(side, number) for number in (1, 2, 3) for side in ("request", "response")]
-    assert errors_of(found) == ["50 of the frame's 117 bytes were not captured"]
+    assert errors_of(found) == ["50 of the frame's 117 bytes not captured"]
     assert found[2].frame is None
 
 
@@ -254,7 +254,7 @@ def test_packets_that_the_capture_cut_are_told_with_the_headers_in_them(tmp_path
     # Nearly all requests have their header within their first bytes, so who asks for what is known all the same.
     assert len(requests) > 1000
     assert {request.client_id for request in requests} == {row["client_id"] for row in shipped()}
-    assert all("bytes were not captured" in error for error in errors_of(found) if "whose start" not in error)
+    assert all("bytes not captured" in error for error in errors_of(found) if "whose start" not in error)
 
 
 def test_a_capture_that_starts_within_connections_finds_the_next_frames(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_capture_that_starts_within_connections_finds_the_next_frames(tmp_path
     assert whole <= Counter(shipped_frames())
     assert whole.total() > COUNT / 2
     assert {one.listener for one in found if one.frame} == {f"10.0.0.2:{port}" for port in made.PORTS.values()}
-    assert any("bytes are part of no frame whose start was captured" in error for error in errors_of(found))
+    assert any("bytes of no frame whose start was captured" in error for error in errors_of(found))
 
 
 def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_which_side_is_the_broker_is_told_by_requests_where_nothing_else_does(tm
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 7), ("response", 7)]
     assert {one.listener for one in found} == {"10.0.0.2:9092"}
-    assert errors_of(found) == ["14 bytes are part of no frame whose start was captured"]
+    assert errors_of(found) == ["14 bytes of no frame whose start was captured"]
 
 
 def test_ports_tell_the_broker_and_leave_others_out(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_responses_are_found_again_behind_a_hole(tmp_path: Path) -> None:
     talk = Talk().ask(1).ask(2).ask(3).answer(1).answer(2, is_captured=False).answer(3)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [("request", 1), ("request", 2), ("request", 3), ("response", 1), ("response", 3)]
-    assert errors_of(found) == ["14 bytes were not captured"]
+    assert errors_of(found) == ["14 bytes not captured"]
 
 
 def test_requests_that_want_no_response_do_not_shift_the_others(tmp_path: Path) -> None:
@@ -327,12 +327,26 @@ def test_endpoints_that_are_used_again_are_another_connection(tmp_path: Path) ->
         assert errors_of(found) == []
 
 
+@pytest.mark.parametrize("direction", ["request", "response"])
+def test_a_direction_that_was_not_captured_at_all_is_told(tmp_path: Path, direction: str) -> None:
+    segments = Talk(opened=False).ask(1).answer(1).ask(2).answer(2).ask(3).segments
+    found = found_in(tmp_path, made.dump([one for one in segments if one.from_client == (direction == "request")]))
+    if direction == "request":
+        assert [one.direction for one in found] == ["request"] * 3 + ["response"]
+        assert errors_of(found) == ["28 bytes not captured"]
+    else:
+        (error,) = errors_of(found)
+        assert error.startswith("no request of Kafka found; it starts with 00 00 00 0a 00 00 00 01; ")
+        assert "28 bytes from 10.0.0.2:9092" in error
+        assert "21 bytes from 10.0.0.1:50000" in error
+
+
 @pytest.mark.parametrize("size", [-1, 7, LARGEST_FRAME + 1])
 def test_a_size_that_no_frame_has_is_passed_over(tmp_path: Path, size: int) -> None:
     talk = Talk().ask(1).answer(1).say(True, pack(">i", size) + b"what is this").ask(2).answer(2)
     found = found_in(tmp_path, made.dump(talk.segments))
     assert ids(found) == [(side, number) for number in (1, 2) for side in ("request", "response")]
-    assert errors_of(found) == ["16 bytes are part of no frame whose start was captured"]
+    assert errors_of(found) == ["16 bytes of no frame whose start was captured"]
 
 
 # What is not Kafka's plaintext.
@@ -396,7 +410,7 @@ def test_jobs_count_what_is_no_frame(tmp_path: Path) -> None:
     batches = rows_of(tmp_path)
     (inspected,) = inspect_frames(batches)
     faults = inspected.column("fault").to_pylist()
-    at = faults.index(f"{len(request(2))} bytes were not captured")
+    at = faults.index(f"{len(request(2))} bytes not captured")
     assert (inspected.column("api")[at].as_py(), inspected.column("frame_bytes")[at].as_py()) == (None, None)
     (counted,) = count_frames(batches)
     assert {row["message"]: row["not_decoded"] for row in counted.to_pylist()}[""] == 1

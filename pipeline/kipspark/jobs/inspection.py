@@ -77,10 +77,12 @@ def api_name(api_key: int) -> str:
     return f"API {api_key}"
 
 
-def _found(direction: str, api_key: int | None, version: int, frame: bytes | None, error: str | None) -> dict[str, Any]:
+def _found(
+    direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
+) -> dict[str, Any]:
     if api_key is None or frame is None:
         api = None if api_key is None else api_name(api_key)
-        return {"api": api, "error_codes": [], "unknown_tags": [], "fault": error}
+        return {"api": api, "error_codes": [], "unknown_tags": [], "fault": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
         body = decode_frame(registry(KAFKA), direction, api_key, version, frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
-from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
+from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found, bytes_text
 from kipspark.packets.framing import Frame, Framer, Passed
 from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
@@ -23,7 +23,17 @@ _SIZE_AND_CORRELATION_ID = Struct(">ii")
 class _Side:
     """One end of the connection, and what it sends."""
 
-    __slots__ = ("acknowledged", "captured", "end", "endpoint", "first", "framer", "lost", "stream")
+    __slots__ = (
+        "acknowledged",
+        "captured",
+        "end",
+        "endpoint",
+        "first",
+        "first_acknowledged",
+        "framer",
+        "lost",
+        "stream",
+    )
 
     def __init__(self, endpoint: bytes) -> None:
         self.endpoint = endpoint
@@ -34,8 +44,9 @@ class _Side:
         self.first = b""
         self.end: int | None = None
         """The sequence number behind its last byte; None until it says that it sends no more."""
+        self.first_acknowledged: int | None = None
         self.acknowledged: int | None = None
-        """The sequence number before which the peer has all bytes."""
+        """The sequence number before which the peer has all bytes: as it was first heard of, and as it is now."""
 
     @property
     def is_complete(self) -> bool:
@@ -103,6 +114,8 @@ class Connection:
         if segment.size:
             yield from self._pieces(side, side.stream.add(sequence, segment.data, segment.size, time))
         if segment.flags & ACK:
+            if other.first_acknowledged is None:
+                other.first_acknowledged = segment.acknowledged
             other.acknowledged = segment.acknowledged
             if other.stream.has_hole:
                 yield from self._pieces(other, other.stream.acknowledged(segment.acknowledged, time))
@@ -120,6 +133,8 @@ class Connection:
         for side in self._sides.values():
             yield from self._pieces(side, side.stream.give_up_all())
             behind = side.acknowledged if side.end is None else side.end
+            if not side.stream.is_started and side.first_acknowledged is not None:  # nothing of it was captured
+                side.stream.start(side.first_acknowledged)
             if behind is not None:
                 yield from self._pieces(side, side.stream.give_up_before(behind, time))
         found: list[Found] = []
@@ -224,7 +239,7 @@ class Connection:
         else:
             what = "nothing of its content was captured"
         amounts = " and ".join(
-            f"{side.captured + side.lost:,} bytes from {address(side.endpoint)}"
+            f"{bytes_text(side.captured + side.lost)} from {address(side.endpoint)}"
             for side in sides
             if side.captured or side.lost
         )

@@ -171,19 +171,19 @@ class Conversation:
         if frames:
             count, size = len(frames), sum(frame.size for frame in frames)
             what = "a response" if count == 1 else f"{count:,} responses"
-            yield self._error(time, RESPONSE, f"{what} of {size:,} bytes, to what was not captured")
+            yield self._error(time, RESPONSE, f"{what} of {bytes_text(size)}, to what was not captured")
 
     def _tell_tokens(self, time: int) -> Iterator[Found]:
         for direction, amount in self._tokens.items():
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
-                text = f"{what} of {amount['size']:,} bytes without a header, as it is behind SaslHandshake v0"
+                text = f"{what} of {bytes_text(amount['size'])} without a header, as it is behind SaslHandshake v0"
                 yield self._error(time, direction, text)
                 amount.clear()
 
     def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
         if request is None or frame.lost:
-            error = f"{frame.lost:,} of the frame's {frame.size:,} bytes were not captured"
+            error = f"{frame.lost:,} of the frame's {bytes_text(frame.size)} not captured"
             return Found(frame.time, self._connection, self._listener, direction, request, None, error)
         return Found(frame.time, self._connection, self._listener, direction, request, frame.data, None)
 
@@ -205,7 +205,12 @@ def _correlation_id(frame: Frame) -> int | None:
 def _passed_text(passed: Passed) -> str:
     parts = []
     if passed.lost:
-        parts.append(f"{passed.lost:,} bytes were not captured")
+        parts.append(f"{bytes_text(passed.lost)} not captured")
     if passed.captured:
-        parts.append(f"{passed.captured:,} bytes are part of no frame whose start was captured")
+        parts.append(f"{bytes_text(passed.captured)} of no frame whose start was captured")
     return ", ".join(parts)
+
+
+def bytes_text(count: int) -> str:
+    """Such as `1 byte` or `1,234 bytes`."""
+    return f"{count:,} byte" if count == 1 else f"{count:,} bytes"
