@@ -119,12 +119,15 @@ def ids(found: Iterable[Found]) -> list[tuple[str | None, int]]:
 # Every frame comes back.
 
 
-@pytest.mark.parametrize("link", made.LINKS)
 @pytest.mark.parametrize("hosts", [made.IP4, made.IP6], ids=["IPv4", "IPv6"])
 @pytest.mark.parametrize(
-    "disorder",
-    [Disorder(), Disorder(joined=True, closed=False, largest=65000), ROUGH],
-    ids=["as sent", "joined", "rough"],
+    ("link", "disorder"),
+    [
+        (made.ETHERNET, Disorder()),
+        (made.ETHERNET, Disorder(joined=True, closed=False, largest=65000)),
+        *((link, ROUGH) for link in made.LINKS),
+    ],
+    ids=["as sent", "joined", *made.LINKS],
 )
 def test_every_frame_comes_back_in_its_order(
     tmp_path: Path, link: str, hosts: tuple[str, str], disorder: Disorder

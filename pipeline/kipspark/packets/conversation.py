@@ -17,9 +17,11 @@ from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request
 REQUEST, RESPONSE = "request", "response"
 
 _CORRELATION_ID = Struct(">i")
-_MOST_UNANSWERED = 16384
+_MOST_UNANSWERED = 2048
 """Requests whose responses are waited for; far more than any client leaves open, but some want no response."""
-_MOST_EARLY = 256
+_MOST_TOKENS = 64
+"""SASL tokens whose answers are waited for; no mechanism has that many."""
+_MOST_EARLY = 64
 """Responses that wait for their requests, which may have been captured later."""
 _COST = 256
 """Bytes that one of either takes besides its content, about."""
@@ -140,7 +142,7 @@ class Conversation:
     def _await_answer(self, asked: Request | _Token) -> None:
         self._unanswered.append(asked)
         self.held += _cost(asked)
-        if len(self._unanswered) > _MOST_UNANSWERED:
+        if len(self._unanswered) > _MOST_UNANSWERED or self._open_tokens > _MOST_TOKENS:
             self._forget_first()
 
     def _forget_first(self) -> Request | _Token:

@@ -131,19 +131,17 @@ def _pcapng(file: BinaryIO) -> Iterator[Packet]:
     order = ">"
     at = time = 0
     while head := file.read(8):
-        length_at = 4
+        if len(head) < 8:
+            raise _ends_within(at)
         if head[:4] == _SECTION:
             head += file.read(4)  # which byte order the section has
             order = _ORDERS.get(head[8:], "")
             if not order:
-                raise Damaged(f"at byte {at}: a section of no known byte order")
+                raise Damaged(f"at byte {at}: a section of no known byte order, so the rest cannot be read")
             interfaces = []
-        if len(head) < 8:
-            raise _ends_within(at)
-        (length,) = Struct(order + "I").unpack_from(head, length_at)
-        if length % 4 or not max(_BLOCK_ENDS, len(head) + 4) <= length:
+        kind, length = Struct(order + "II").unpack_from(head)
+        if length % 4 or length < max(_BLOCK_ENDS, len(head) + 4):
             raise Damaged(f"at byte {at}: no block has {length:,} bytes, so the rest cannot be read")
-        (kind,) = Struct(order + "I").unpack_from(head)
         if kind in (_INTERFACE, _OLD_PACKET, _SIMPLE_PACKET, _PACKET):
             if length > _LARGEST_BLOCK:
                 raise Damaged(f"at byte {at}: no packet has {length:,} bytes, so the rest cannot be read")
