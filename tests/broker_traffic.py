@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaProducer
@@ -40,6 +44,24 @@ def admin_client(address: str) -> Iterator[Any]:  # most of its methods are attr
         yield client
     finally:
         client.close()
+
+
+@contextmanager
+def captured(port: int, file: Path) -> Iterator[bool]:
+    """Let tcpdump write what goes to and from a port, in files of a MB each; whether it may do so here."""
+    if shutil.which("tcpdump") is None:
+        yield False
+        return
+    # As the user that it runs as: it would otherwise become another one, who may not write into the folder.
+    how = ["-i", "lo", "-U", "-B", "65536", "-C", "1", "-Z", getpass.getuser(), "-w", str(file)]
+    process = subprocess.Popen(["tcpdump", *how, f"tcp port {port}"], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    try:
+        yield any("listening on" in line for line in iter(process.stderr.readline, ""))
+    finally:
+        process.terminate()
+        process.wait()
+        process.stderr.close()
 
 
 def change_topics(address: str) -> None:

@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
@@ -27,10 +28,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 import broker_traffic as traffic
+import kafka_messages
 from broker_traffic import Sent
 from kipspark import commands
 from kipspark.jobs.transactions import committed
 from kipspark.session import open_session
+from kipwire.records import partitions, read_batches
 
 pytestmark = [
     pytest.mark.broker,
@@ -55,7 +58,19 @@ class Done(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def done() -> Done:
+def packets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder for what tcpdump captures while the clients work; it stays empty where that is not allowed."""
+    return tmp_path_factory.mktemp("packets")
+
+
+@pytest.fixture(scope="session")
+def done(packets: Path) -> Done:
+    with traffic.captured(int(ADDRESS.rpartition(":")[2]), packets / "dump.pcap"):
+        return work()
+
+
+def work() -> Done:
+    """Let all clients do what they do."""
     traffic.change_topics(ADDRESS)
     sent = traffic.send_with_kafka_python(ADDRESS, ["orders", traffic.COMPACTED, traffic.AGAIN], 200)
     sent += traffic.send_with_aiokafka(ADDRESS, "orders", 100)
@@ -280,6 +295,42 @@ def test_a_stream_over_a_log_that_grows_is_stopped_and_loses_and_repeats_nothing
     values = [int(row["value"]) for row in rows(spark.read.parquet(str(tmp_path / "out")).select("value"))]
     assert sorted(values) == list(range(count))
     assert 0 < seen[0] < count
+
+
+def test_captured_packets_tell_what_the_clients_did(spark: SparkSession, done: Done, packets: Path) -> None:
+    files = list(packets.iterdir())
+    if not files:
+        pytest.skip("needs tcpdump, and the right to capture on loopback")
+    assert len(files) > 3
+    report = commands.traffic_report(spark, packets)
+    assert rows(table(report, "faults")) == []
+    exchanges = rows(table(report, "exchanges").select("api", "api_version", "client_id", "software", "listener"))
+    assert {one["listener"] for one in exchanges} == {ADDRESS}
+    software = {(one["client_id"], one["software"]) for one in exchanges}
+    assert {("sender", f"kafka-python {version('kafka-python')}")} <= software
+    assert any(name == "console-consumer" and str(of).startswith("apache-kafka-java 4.") for name, of in software)
+    commits = Counter(one["client_id"] for one in exchanges if one["api"] == "OffsetCommit")
+    for group, every in (("readers", 100), ("others", 333), ("leavers", 50)):
+        assert commits[f"client of {group}"] == done.consumed[group] // every + 1
+    produced: Counter[bytes | None] = Counter()
+    for row in rows(spark.read.format("kafka_frames").option("apiKeys", "0").load(str(packets))):
+        if row["direction"] == "request":
+            _, body = kafka_messages.decode_request(row["frame"])
+            produced.update(values_of(body))
+            assert (row["api_version"], row["error"]) == (body.VERSION, None)
+    assert produced == Counter(one.value for one in done.sent + done.aborted)
+    sizes = rows(table(commands.encodings_report(spark, packets), "counts"))
+    counted = Counter(one["api"] for one in exchanges)
+    requests = {row["message"]: row["messages"] for row in sizes if row["message"].endswith("Request")}
+    assert requests == {f"{api}Request": count for api, count in counted.items()}
+    assert {row["not_decoded"] for row in sizes} == {0}
+
+
+def values_of(produce: Any) -> Iterator[bytes | None]:
+    """The values of the records in a Produce request."""
+    for part in partitions(produce):
+        for batch in read_batches(part.records):
+            yield from (record.value for record in batch.records)
 
 
 def table(report: Any, name: str) -> DataFrame:

@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 
 import kafka_messages
 import kipspark
+import packet_dumps
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
 from kipspark import cli, commands, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
@@ -197,6 +198,38 @@ def test_frames_of_a_capture_are_rows(frames: DataFrame, spark: SparkSession) ->
     assert (one["correlation_id"], one["client_id"]) == (header.correlation_id, header.client_id)  # type: ignore[attr-defined]
     chosen = spark.read.format("kafka_frames").options(apiKeys="3,8", directions="request").load(str(CAPTURE))
     assert chosen.count() == frames.where("api_key in (3, 8) and direction = 'request'").count() > 0
+
+
+def test_captured_packets_are_the_same_traffic(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    segments = list(
+        packet_dumps.segments(packet_dumps.shipped_frames(), Random(1), packet_dumps.Disorder(shuffled=True))
+    )
+    half = len(segments) // 2
+    for number, some in enumerate((segments[:half], segments[half:])):
+        (tmp_path / f"dump.pcap{number}").write_bytes(packet_dumps.dump(some))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "tls.pcap").write_bytes(
+        packet_dumps.dump([packet_dumps.Tcp(1, 50000, 9093, True, 1, b"\x16\x03\x01 and more")])
+    )
+    same = ("clients", "apis", "errors", "unknown_tags")
+    reports = [
+        commands.traffic_report(spark, place, ports) for place, ports in ((CAPTURE, ""), (tmp_path, "9092,9093,9094"))
+    ]
+    shipped, packets = ({table.name: sorted(map(repr, rows(table.frame))) for table in one.tables} for one in reports)
+    assert {name: packets[name] for name in same} == {name: shipped[name] for name in same}
+    assert len(packets["exchanges"]) == 1094
+    (fault,) = rows(next(table.frame for table in reports[1].tables if table.name == "faults"))
+    assert (fault["number"], fault["connection"]) == (None, 0)
+    assert fault["fault"].startswith("TLS, which cannot be read")
+    cli.deliver(reports[1], None, None)
+    assert "What cannot be decoded" in capsys.readouterr().out
+    shipped_advice, advice = (
+        sorted(map(repr, rows(commands.encodings_report(spark, place).tables[0].frame)))
+        for place in (CAPTURE, tmp_path)
+    )
+    assert advice == shipped_advice
 
 
 # Column functions.

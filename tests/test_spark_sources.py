@@ -21,7 +21,9 @@ from kipspark.messages.decoding import decode, decode_strictly
 from kipspark.messages.encoding import encode
 from kipspark.messages.records import Records, decode_coordinator, decode_metadata, records_type
 from kipspark.messages.union import union_type
-from kipspark.sources.captures import Chosen, find_captures, parts, read_frames
+from kipspark.sources.capture_places import find_captures
+from kipspark.sources.captures import parts, read_frames
+from kipspark.sources.frame_rows import Chosen
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
@@ -191,11 +193,11 @@ def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: o
 
 
 def test_places_without_captures_are_named(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="a capture is a folder with"):
+    with pytest.raises(SourceError, match=r"a capture is a file of tcpdump such as a\.pcap .* or a folder with"):
         find_captures(str(tmp_path))
     (tmp_path / "frames.jsonl").write_text("")
     with pytest.raises(SourceError, match=r"has frames.jsonl, but no frames.bin"):
-        parts(find_captures(str(tmp_path))[0], 100)
+        parts(find_captures(str(tmp_path)).indexes[0], 100)
 
 
 # Columns of messages.

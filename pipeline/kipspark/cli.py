@@ -19,6 +19,8 @@ from kipspark.errors import JobError
 from kipspark.page import page
 from kipspark.report import Report, first_rows
 from kipspark.session import open_session
+from kipspark.sources import extraction
+from kipspark.sources.options import Options
 from kipwire import KipwireError
 
 app = typer.Typer(
@@ -35,6 +37,16 @@ _WIDTH_WITHOUT_TERMINAL = 160
 
 # Absolute, since Spark's workers have other working folders than the user.
 Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
+Captures = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A file of tcpdump (pcap, pcapng), or a folder of captures; the sample data if none is given.",
+        resolve_path=True,
+    ),
+]
+Ports = Annotated[
+    str, typer.Option(help="In packets: the brokers' ports, with commas between; connections to others are left out.")
+]
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the tables as Parquet files, one folder each.", resolve_path=True)
 ]
@@ -77,10 +89,28 @@ def offsets(
 
 @app.command()
 def traffic(
-    path: Place = None, out: Out = None, html: Html = None, master: Master = None, remote: Remote = None
+    path: Captures = None,
+    ports: Ports = "",
+    out: Out = None,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
 ) -> None:
     """Clients, APIs, versions, sizes, latencies and errors, from captures."""
-    _run(lambda spark: commands.traffic_report(spark, path or samples.capture()), out, html, master, remote)
+    _run(lambda spark: commands.traffic_report(spark, path or samples.capture(), ports), out, html, master, remote)
+
+
+@app.command()
+def extract(
+    path: Annotated[Path, typer.Argument(help="A file of tcpdump (pcap, pcapng), or a folder of such files.")],
+    out: Annotated[Path, typer.Option(help="Folder for the frames; there is none of that name yet.")],
+    ports: Ports = "",
+) -> None:
+    """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
+    frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
+    print(f"{frames:,} frames: {out}")
+    if faults:
+        print(f"{faults:,} faults: {out / extraction.FAULTS}")
 
 
 @app.command()
@@ -98,10 +128,15 @@ def metadata(
 
 @app.command()
 def encodings(
-    path: Place = None, out: Out = None, html: Html = None, master: Master = None, remote: Remote = None
+    path: Captures = None,
+    ports: Ports = "",
+    out: Out = None,
+    html: Html = None,
+    master: Master = None,
+    remote: Remote = None,
 ) -> None:
     """What KIP-625's integer encodings would save, from captures."""
-    _run(lambda spark: commands.encodings_report(spark, path or samples.capture()), out, html, master, remote)
+    _run(lambda spark: commands.encodings_report(spark, path or samples.capture(), ports), out, html, master, remote)
 
 
 @app.command()

@@ -79,9 +79,9 @@ def stream_commits(spark: SparkSession, path: Path, out: Path, checkpoint: Path,
     triggered.start(str(out)).awaitTermination()
 
 
-def traffic_report(spark: SparkSession, path: Path) -> Report:
-    """Who uses which APIs, from captures."""
-    found = traffic.inspected(spark.read.format("kafka_frames").load(str(path))).persist()
+def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
+    """Who uses which APIs, from captures; in packets of the brokers' ports alone, if any are given."""
+    found = traffic.inspected(_frames(spark, path, ports)).persist()
     paired = traffic.exchanges(found).persist()
     apis = traffic.by_api(paired)
     slowest = apis.groupBy("api").agg(
@@ -109,7 +109,13 @@ def traffic_report(spark: SparkSession, path: Path) -> Report:
                 traffic.unknown_tags(found),
                 ("api", "path", "tag"),
             ),
-            Table("faults", "Frames that cannot be decoded", traffic.faults(found), ("capture", "number")),
+            Table(
+                "faults",
+                "What cannot be decoded",
+                traffic.faults(found),
+                ("capture", "number", "connection", "direction", "fault"),
+                hidden=("capture",),
+            ),
             Table(
                 "exchanges",
                 "The slowest exchanges",
@@ -160,9 +166,9 @@ def metadata_report(spark: SparkSession, path: Path, at: str | None) -> Report:
     )
 
 
-def encodings_report(spark: SparkSession, path: Path) -> Report:
-    """What KIP-625's encodings would save on the traffic of captures."""
-    counted = encodings.counts(spark.read.format("kafka_frames").load(str(path))).persist()
+def encodings_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
+    """What KIP-625's encodings would save on the traffic of captures; `ports` as for `traffic_report`."""
+    counted = encodings.counts(_frames(spark, path, ports)).persist()
     advice = encodings.advice(counted).persist()
     saved = advice.groupBy("message").agg(sf.sum("saved").alias("saved")).orderBy(sf.desc("saved")).limit(16)
     return Report(
@@ -227,3 +233,7 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
             "json",
         )
     )
+
+
+def _frames(spark: SparkSession, path: Path, ports: str) -> DataFrame:
+    return spark.read.format("kafka_frames").option("ports", ports).load(str(path))

@@ -23,7 +23,10 @@ from kipwire.garbage import no_garbage_collection
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]
 )
-"""One row a message: how many there were, how many frames of its API could not be decoded, and the counts as JSON."""
+"""One row a message: how many there were, how many frames of its API could not be decoded, and the counts as JSON.
+
+Where a capture of packets has something else instead of a frame, the message is "".
+"""
 
 ADVICE_SCHEMA = pa.schema(
     [
@@ -73,6 +76,9 @@ def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         columns = (batch.column(name).to_pylist() for name in ("direction", "api_key", "api_version", "frame"))
         with no_garbage_collection():
             for direction, api_key, version, frame in zip(*columns, strict=True):
+                if frame is None:
+                    lost[_UNKNOWN if api_key is None else _name(direction, api_key, version)] += 1
+                    continue
                 try:
                     body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
                 except KipwireError:

@@ -18,6 +18,9 @@ from kipwire.structs import Struct
 _CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("count", pa.int64())]))
 _TAGS = pa.list_(pa.struct([("path", pa.string()), ("tag", pa.int32()), ("bytes", pa.int64())]))
 
+INSPECTED = ("frame", "error")
+"""Columns of `kafka_frames` whose place is taken by those of `FOUND_SCHEMA`."""
+
 FOUND_SCHEMA = pa.schema(
     [
         ("api", pa.string()),
@@ -29,7 +32,7 @@ FOUND_SCHEMA = pa.schema(
         ("fault", pa.string()),
     ]
 )
-"""Columns that take the place of the frame; docs/spark.md explains them."""
+"""What was found in a frame; docs/spark.md explains it. `frame_bytes` is null where the frame is not there."""
 
 
 def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,12 +42,12 @@ def inspect_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
             batch.column("direction").to_pylist(),
             batch.column("api_key").to_pylist(),
             batch.column("api_version").to_pylist(),
-            batch.column("frame").to_pylist(),
+            *(batch.column(name).to_pylist() for name in INSPECTED),
             strict=True,
         )
         with no_garbage_collection():
             found = pa.RecordBatch.from_pylist([_found(*frame) for frame in frames], FOUND_SCHEMA)
-        kept = batch.drop_columns(["frame"])
+        kept = batch.drop_columns(list(INSPECTED))
         yield pa.RecordBatch.from_arrays(
             [*kept.columns, *found.columns], schema=pa.schema([*kept.schema, *FOUND_SCHEMA])
         )
@@ -74,7 +77,12 @@ def api_name(api_key: int) -> str:
     return f"API {api_key}"
 
 
-def _found(direction: str, api_key: int, version: int, frame: bytes) -> dict[str, Any]:
+def _found(
+    direction: str, api_key: int | None, version: int, frame: bytes | None, missing: str | None
+) -> dict[str, Any]:
+    if api_key is None or frame is None:
+        api = None if api_key is None else api_name(api_key)
+        return {"api": api, "error_codes": [], "unknown_tags": [], "fault": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
         body = decode_frame(registry(KAFKA), direction, api_key, version, frame)

@@ -9,11 +9,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from kipspark.jobs.inspection import FOUND_SCHEMA, inspect_frames
-from kipspark.sources.captures import FRAMES_SCHEMA
+from kipspark.jobs.inspection import FOUND_SCHEMA, INSPECTED, inspect_frames
+from kipspark.sources.frame_rows import FRAMES_SCHEMA
 from kipspark.types import struct_type
 
-_INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name != "frame"], *FOUND_SCHEMA]))
+_INSPECTED = struct_type(pa.schema([*[field for field in FRAMES_SCHEMA if field.name not in INSPECTED], *FOUND_SCHEMA]))
 
 _OF_EXCHANGE = ("capture", "connection", "correlation_id", "api_key")
 """What a response has in common with its request."""
@@ -27,6 +27,8 @@ def inspected(frames: DataFrame) -> DataFrame:
 def exchanges(found: DataFrame) -> DataFrame:
     """Requests with their responses, one row each; sizes and latency of the response are null where there is none.
 
+    Sizes are null, too, of frames that were not captured whole.
+
     Args:
         found: of `inspected`.
     """
@@ -37,7 +39,8 @@ def exchanges(found: DataFrame) -> DataFrame:
             sf.max_by(sf.concat_ws(" ", "software_name", "software_version"), "timestamp_ns").alias("software"),
         )
     )
-    requests = found.where(sf.col("direction") == "request").select(
+    frames = found.where(sf.col("api_key").isNotNull())  # the others tell of bytes that are no frame
+    requests = frames.where(sf.col("direction") == "request").select(
         *_OF_EXCHANGE,
         "listener",
         "client_id",
@@ -49,7 +52,7 @@ def exchanges(found: DataFrame) -> DataFrame:
         sf.col("unknown_tags").alias("request_unknown_tags"),
         sf.col("fault").alias("request_fault"),
     )
-    responses = found.where(sf.col("direction") == "response").select(
+    responses = frames.where(sf.col("direction") == "response").select(
         *_OF_EXCHANGE,
         sf.col("timestamp_ns").alias("response_ns"),
         sf.col("frame_bytes").alias("response_bytes"),
@@ -111,20 +114,23 @@ def unknown_tags(found: DataFrame) -> DataFrame:
 
 
 def faults(found: DataFrame) -> DataFrame:
-    """Frames that cannot be decoded: capture, number, direction, api, api_version, client_id and the fault.
+    """What cannot be decoded, with the fault: frames, and what a capture of packets has instead of frames.
+
+    Columns: capture, number, connection, listener, direction, api, api_version, client_id, fault; what is no frame has
+    no number and no API.
 
     Args:
         found: of `inspected`.
     """
     return found.where(sf.col("fault").isNotNull()).select(
-        "capture", "number", "direction", "api", "api_version", "client_id", "fault"
+        "capture", "number", "connection", "listener", "direction", "api", "api_version", "client_id", "fault"
     )
 
 
 def _summed(paired: DataFrame, *by: str) -> DataFrame:
     return paired.groupBy(*by).agg(
         sf.count(sf.lit(1)).alias("requests"),
-        sf.count("response_bytes").alias("responses"),
+        sf.count("latency_ms").alias("responses"),
         sf.sum("request_bytes").alias("request_bytes"),
         sf.sum("response_bytes").alias("response_bytes"),
         sf.percentile("latency_ms", 0.5).alias("latency_ms_median"),

@@ -16,36 +16,15 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import pyarrow as pa
 
 from kipspark.errors import SourceError
-from kipspark.sources.timestamps import TIMESTAMP
+from kipspark.packets.conversation import REQUEST, RESPONSE
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
 
-FRAMES_SCHEMA = pa.schema(
-    [
-        ("capture", pa.string()),
-        ("number", pa.int64()),
-        ("timestamp", TIMESTAMP),
-        ("timestamp_ns", pa.int64()),
-        ("connection", pa.int64()),
-        ("listener", pa.string()),
-        ("direction", pa.string()),
-        ("api_key", pa.int16()),
-        ("api_version", pa.int16()),
-        ("correlation_id", pa.int32()),
-        ("client_id", pa.string()),
-        ("frame", pa.binary()),
-    ]
-)
-"""The columns of `kafka_frames`; docs/spark.md explains them."""
+INDEX, FRAMES = "frames.jsonl", "frames.bin"
 
-DIRECTIONS = {"req": "request", "res": "response"}
+_DIRECTIONS = {"req": REQUEST, "res": RESPONSE}
 """The words of the index, and those of the column."""
-
-_INDEX, _FRAMES = "frames.jsonl", "frames.bin"
 _PACKED = ".gz"
 _SIZE_BYTES = 4
-_ROWS = 8192
-"""Rows from which an Arrow batch is handed over."""
-_BYTES = 16 * 1024 * 1024
-"""Bytes of frames from which it is, however few its rows are."""
 _INT16 = (-(2**15), 2**15 - 1)
 _INT32 = (-(2**31), 2**31 - 1)
 _RANGES = {
@@ -71,27 +50,9 @@ class Part(NamedTuple):
     """Lines that start from here on belong to the next part; None: to the end, as in a packed index."""
 
 
-class Chosen(NamedTuple):
-    """Which frames are asked for; all where empty."""
-
-    api_keys: tuple[int, ...] = ()
-    directions: tuple[str, ...] = ()
-    client_ids: tuple[str, ...] = ()
-
-
-def find_captures(root: str) -> list[Path]:
-    """The index files of the captures at a place: a folder of a capture, or one above such folders.
-
-    Raises:
-        SourceError: there is no such place, or no capture in it.
-    """
-    place = Path(root)
-    if not place.is_dir():
-        raise SourceError(f"{place}: there is no such folder")
-    found = sorted([*place.rglob(_INDEX), *place.rglob(_INDEX + _PACKED)])
-    if not found:
-        raise SourceError(f"{place}: no captures; a capture is a folder with {_INDEX} and {_FRAMES}, or both with .gz")
-    return found
+def find_indexes(place: Path) -> tuple[Path, ...]:
+    """The index files of the captures in a folder, and in the folders below it."""
+    return tuple(sorted([*place.rglob(INDEX), *place.rglob(INDEX + _PACKED)]))
 
 
 def parts(index: Path, split_bytes: int) -> list[Part]:
@@ -125,7 +86,7 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
                     continue
                 rows.append(row)
                 size += len(row["frame"])
-                if len(rows) >= _ROWS or size >= _BYTES:
+                if len(rows) >= ROWS or size >= BYTES:
                     yield pa.RecordBatch.from_pylist(rows, FRAMES_SCHEMA)
                     rows, size = [], 0
     except (OSError, EOFError, zlib.error) as error:
@@ -135,9 +96,9 @@ def read_frames(part: Part, chosen: Chosen) -> Iterator[pa.RecordBatch]:
 
 
 def _frames_beside(index: Path) -> Path:
-    plain, packed = index.with_name(_FRAMES), index.with_name(_FRAMES + _PACKED)
+    plain, packed = index.with_name(FRAMES), index.with_name(FRAMES + _PACKED)
     if not plain.exists() and not packed.exists():
-        raise SourceError(f"{index.parent}: has {index.name}, but no {_FRAMES} or {_FRAMES}{_PACKED} beside it")
+        raise SourceError(f"{index.parent}: has {index.name}, but no {FRAMES} or {FRAMES}{_PACKED} beside it")
     return plain if plain.exists() else packed
 
 
@@ -168,16 +129,12 @@ def _row(part: Part, at: int, line: bytes, chosen: Chosen, frames: BinaryIO) -> 
         raise SourceError(f"{place}: not JSON: {error}") from None
     if not isinstance(entry, dict):
         raise SourceError(f"{place}: not a JSON object")
-    direction = DIRECTIONS.get(entry.get("dir", ""))
+    direction = _DIRECTIONS.get(entry.get("dir", ""))
     if direction is None:
         raise SourceError(f'{place}: "dir" is {entry.get("dir")!r}; it must be "req" or "res"')
     numbers = {name: _number(place, entry, name) for name in _RANGES}
     client_id, listener = _text(place, entry, "client_id"), _text(place, entry, "listener")
-    if (
-        (chosen.api_keys and numbers["api_key"] not in chosen.api_keys)
-        or (chosen.directions and direction not in chosen.directions)
-        or (chosen.client_ids and client_id not in chosen.client_ids)
-    ):
+    if not chosen.has(direction, numbers["api_key"], client_id):
         return None
     frames.seek(numbers["off"])
     size = frames.read(_SIZE_BYTES)
@@ -200,6 +157,7 @@ def _row(part: Part, at: int, line: bytes, chosen: Chosen, frames: BinaryIO) -> 
         "correlation_id": numbers["correlation_id"],
         "client_id": client_id,
         "frame": frame,
+        "error": None,
     }
 
 

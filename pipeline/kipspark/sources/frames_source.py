@@ -10,11 +10,14 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.sources.captures import DIRECTIONS, FRAMES_SCHEMA, Chosen, Part, find_captures, parts, read_frames
+from kipspark.sources.capture_places import find_captures
+from kipspark.sources.captures import Part, parts, read_frames
+from kipspark.sources.frame_rows import DIRECTIONS, FRAMES_SCHEMA, Chosen
 from kipspark.sources.options import Options
+from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
 from kipspark.types import struct_type
 
-OPTIONS = ("apiKeys", "directions", "clientIds", "splitBytes")
+OPTIONS = ("apiKeys", "directions", "clientIds", "ports", "splitBytes")
 
 DEFAULT_SPLIT_BYTES = 4 * 1024 * 1024
 """Bytes of an index for one task unless told otherwise, which is some 20,000 frames."""
@@ -37,12 +40,13 @@ class KafkaFramesSource(DataSource):
         options = Options(self.name(), self.options, OPTIONS)
         directions = options.texts("directions")
         for direction in directions:
-            if direction not in DIRECTIONS.values():
+            if direction not in DIRECTIONS:
                 raise SourceError(f"kafka_frames: there is no direction {direction!r}; there are request and response")
         return _FramesReader(
             _Request(
                 options.path(),
                 Chosen(options.numbers("apiKeys"), directions, options.texts("clientIds")),
+                options.ports("ports"),
                 options.number("splitBytes", 1) or DEFAULT_SPLIT_BYTES,
             )
         )
@@ -53,13 +57,14 @@ class _Request(NamedTuple):
 
     path: str
     chosen: Chosen
+    ports: tuple[int, ...]
     split_bytes: int
 
 
 class _Task(InputPartition):
     """What one Spark task reads."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part | PacketCapture) -> None:
         super().__init__(None)
         self.part = part
 
@@ -69,10 +74,14 @@ class _FramesReader(DataSourceReader):
         self.request = request
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [
-            _Task(part) for index in find_captures(self.request.path) for part in parts(index, self.request.split_bytes)
-        ]
+        found = find_captures(self.request.path)
+        ranges = [part for index in found.indexes for part in parts(index, self.request.split_bytes)]
+        return [*map(_Task, ranges), *map(_Task, found.packets)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(partition, _Task):
-            yield from read_frames(partition.part, self.request.chosen)  # else it is None: there is no partition
+        if not isinstance(partition, _Task):
+            return  # it is None: there is no partition
+        if isinstance(partition.part, PacketCapture):
+            yield from read_packet_frames(partition.part, self.request.ports, self.request.chosen)
+        else:
+            yield from read_frames(partition.part, self.request.chosen)

@@ -10,6 +10,8 @@ FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 MODES = (FAILFAST, PERMISSIVE)
 """What to do about broken bytes, in Spark's words: fail, or go on and tell of them."""
 
+_LAST_PORT = 65535
+
 
 class Options:
     """The options of one data source, each read once.
@@ -56,6 +58,18 @@ class Options:
             SourceError: one is none.
         """
         return tuple(self._number(name, part) for part in self.texts(name))
+
+    def ports(self, name: str) -> tuple[int, ...]:
+        """A list of TCP ports with commas between; empty if not given.
+
+        Raises:
+            SourceError: one is none.
+        """
+        numbers = self.numbers(name)
+        for number in numbers:
+            if not 1 <= number <= _LAST_PORT:
+                raise self._error(name, str(number), f"a port from 1 to {_LAST_PORT}")
+        return numbers
 
     def number(self, name: str, least: int | None = None) -> int | None:
         """A whole number; None if not given.

@@ -1,0 +1,218 @@
+"""Requests and responses on one connection: which response answers what.
+
+Brokers answer the requests of a connection in their order, and leave out those that want no answer. After a
+SaslHandshake v0 both sides send frames that are tokens alone, with no header; they are counted, and not shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+from kipspark.packets.framing import Frame, Passed
+from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
+
+REQUEST, RESPONSE = "request", "response"
+
+_CORRELATION_ID = Struct(">i")
+_MOST_UNANSWERED = 2048
+"""Requests whose responses are waited for; far more than any client leaves open, but some want no response."""
+_MOST_TOKENS = 64
+"""SASL tokens whose answers are waited for; no mechanism has that many."""
+_MOST_EARLY = 64
+"""Responses that wait for their requests, which may have been captured later."""
+_COST = 256
+"""Bytes that one of either takes besides its content, about."""
+
+
+class Found(NamedTuple):
+    """A frame, or what there is instead of one."""
+
+    time: int
+    """In nanoseconds since 1970-01-01 UTC."""
+    connection: int | None
+    """None: the capture as a whole."""
+    listener: str | None
+    """Address and port of the broker."""
+    direction: str | None
+    """`request` or `response`; None: both."""
+    request: Request | None
+    """The header of the request, or of that which a response answers; None if there is no frame, or it is not known."""
+    frame: bytes | None
+    """Without its size; None if it is not whole."""
+    error: str | None
+    """Why there is no frame."""
+
+
+class _Token(NamedTuple):
+    """Stands for the answer to a token of SASL."""
+
+
+class Conversation:
+    """One connection, whose two sides are known."""
+
+    def __init__(self, connection: int, listener: str) -> None:
+        self.requests = 0
+        self.held = 0
+        """Bytes of memory that requests and responses take that wait for each other, about."""
+        self._connection, self._listener = connection, listener
+        self._unanswered: deque[Request | _Token] = deque()
+        self._open: Counter[int] = Counter()
+        """How often each correlation id is among them."""
+        self._early: deque[Frame] = deque()
+        """Responses whose requests have not been seen yet."""
+        self._tokens_may_follow = False
+        """Since there was a handshake and no request yet."""
+        self._open_tokens = 0
+        """How many tokens are among the unanswered."""
+        self._tokens = {REQUEST: Counter[str](), RESPONSE: Counter[str]()}
+        """The tokens and their bytes of each direction that have not been told of."""
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether frames may be tokens, which can be empty."""
+        return self._tokens_may_follow or self._open_tokens > 0
+
+    def is_open(self, correlation_id: int) -> bool:
+        """Whether a request of that id waits for its response."""
+        return self._open[correlation_id] > 0
+
+    def from_client(self, frame: Frame) -> Iterator[Found]:
+        """Take in a frame of the client."""
+        if self._tokens_may_follow and not is_request(frame.data):
+            self._tokens[REQUEST].update(count=1, size=frame.size)
+            self._open_tokens += 1
+            self._await_answer(_Token())
+            return
+        self._tokens_may_follow = False
+        yield from self._tell_tokens(frame.time)
+        request = request_of(frame.data)
+        self.requests += 1
+        yield self._found(REQUEST, request, frame)
+        if request is not None:
+            self._tokens_may_follow = (request.api_key, request.api_version) == (SASL_HANDSHAKE, 0)
+            self._open[request.correlation_id] += 1
+            self._await_answer(request)
+            yield from self._catch_up(frame.time)
+
+    def from_broker(self, frame: Frame) -> Iterator[Found]:
+        """Take in a frame of the broker."""
+        if self._is_token(frame):
+            self._forget_first()
+            self._tokens[RESPONSE].update(count=1, size=frame.size)
+        elif self._answers(frame):
+            yield from self._unasked(frame.time)
+            yield from self._answer(frame)
+        else:
+            self._early.append(frame)
+            self.held += len(frame.data) + _COST
+            if len(self._early) > _MOST_EARLY:
+                yield from self._unasked(frame.time)
+
+    def passed(self, direction: str, passed: Passed) -> Found:
+        """Tell of bytes that are part of no frame that could be told."""
+        return self._error(passed.time, direction, _passed_text(passed))
+
+    def end(self, time: int) -> Iterator[Found]:
+        """Tell of all that waits; nothing comes behind."""
+        yield from self._unasked(time)
+        yield from self._tell_tokens(time)
+
+    def _is_token(self, frame: Frame) -> bool:
+        if not self._unanswered or not isinstance(self._unanswered[0], _Token):
+            return False
+        # The last token of a mechanism may have no answer: then this one is that to the request behind.
+        following = next((one for one in self._unanswered if isinstance(one, Request)), None)
+        return following is None or _correlation_id(frame) != following.correlation_id
+
+    def _answers(self, frame: Frame) -> bool:
+        correlation_id = _correlation_id(frame)
+        return correlation_id is not None and self.is_open(correlation_id)
+
+    def _answer(self, frame: Frame) -> Iterator[Found]:
+        correlation_id = _correlation_id(frame)
+        while True:
+            request = self._forget_first()
+            if isinstance(request, Request) and request.correlation_id == correlation_id:
+                yield self._found(RESPONSE, request, frame)
+                return
+
+    def _await_answer(self, asked: Request | _Token) -> None:
+        self._unanswered.append(asked)
+        self.held += _cost(asked)
+        if len(self._unanswered) > _MOST_UNANSWERED or self._open_tokens > _MOST_TOKENS:
+            self._forget_first()
+
+    def _forget_first(self) -> Request | _Token:
+        first = self._unanswered.popleft()
+        self.held -= _cost(first)
+        if isinstance(first, Request):
+            self._open[first.correlation_id] -= 1
+            if not self._open[first.correlation_id]:
+                del self._open[first.correlation_id]
+        else:
+            self._open_tokens -= 1
+        return first
+
+    def _catch_up(self, time: int) -> Iterator[Found]:
+        """Tell of the responses whose requests have come; those before them will never be asked for."""
+        while (before := next((at for at, frame in enumerate(self._early) if self._answers(frame)), None)) is not None:
+            yield from self._unasked(time, before)
+            yield from self._answer(self._first_early())
+
+    def _first_early(self) -> Frame:
+        frame = self._early.popleft()
+        self.held -= len(frame.data) + _COST
+        return frame
+
+    def _unasked(self, time: int, count: int | None = None) -> Iterator[Found]:
+        """Give up waiting for the requests of the first responses, or of all."""
+        frames = [self._first_early() for _ in range(len(self._early) if count is None else count)]
+        if frames:
+            count, size = len(frames), sum(frame.size for frame in frames)
+            what = "a response" if count == 1 else f"{count:,} responses"
+            yield self._error(time, RESPONSE, f"{what} of {bytes_text(size)}, to what was not captured")
+
+    def _tell_tokens(self, time: int) -> Iterator[Found]:
+        for direction, amount in self._tokens.items():
+            if amount["count"]:
+                what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
+                text = f"{what} of {bytes_text(amount['size'])} without a header, as it is behind SaslHandshake v0"
+                yield self._error(time, direction, text)
+                amount.clear()
+
+    def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
+        if request is None or frame.lost:
+            error = f"{frame.lost:,} of the frame's {bytes_text(frame.size)} not captured"
+            return Found(frame.time, self._connection, self._listener, direction, request, None, error)
+        return Found(frame.time, self._connection, self._listener, direction, request, frame.data, None)
+
+    def _error(self, time: int, direction: str, text: str) -> Found:
+        return Found(time, self._connection, self._listener, direction, None, None, text)
+
+
+def _cost(asked: Request | _Token) -> int:
+    return _COST + (len(asked.client_id or "") if isinstance(asked, Request) else 0)
+
+
+def _correlation_id(frame: Frame) -> int | None:
+    if len(frame.data) < SMALLEST_RESPONSE:
+        return None
+    correlation_id: int = _CORRELATION_ID.unpack_from(frame.data)[0]
+    return correlation_id
+
+
+def _passed_text(passed: Passed) -> str:
+    parts = []
+    if passed.lost:
+        parts.append(f"{bytes_text(passed.lost)} not captured")
+    if passed.captured:
+        parts.append(f"{bytes_text(passed.captured)} of no frame whose start was captured")
+    return ", ".join(parts)
+
+
+def bytes_text(count: int) -> str:
+    """Such as `1 byte` or `1,234 bytes`."""
+    return f"{count:,} byte" if count == 1 else f"{count:,} bytes"

@@ -1,0 +1,204 @@
+"""The frames in one direction of a connection: int32 sizes, each with so many bytes behind it.
+
+A side that is not in step, because the capture started within the connection or bytes are missing, looks at the start
+of each piece for one that can start a frame: peers write whole frames, so they start where segments do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import NamedTuple
+
+from kipspark.packets.streams import Piece
+
+LARGEST_FRAME = 100 * 1024 * 1024
+"""Bytes; the largest request that brokers take unless told otherwise (`socket.request.max.bytes`)."""
+
+SIZE = Struct(">i")
+_COST = 64
+"""Bytes that a part of a frame takes besides its content, about."""
+_KEPT = 1024
+"""Bytes that are kept of a frame of which some are missing: enough for its header."""
+
+
+class Frame(NamedTuple):
+    """One frame, without its size."""
+
+    time: int
+    """When the last of its bytes was captured, in nanoseconds."""
+    data: bytes
+    """All of it; or its beginning, if some is missing."""
+    size: int
+    lost: int
+    """How many of its bytes are missing."""
+
+
+class Passed(NamedTuple):
+    """Bytes that are part of no frame that could be told."""
+
+    time: int
+    captured: int
+    lost: int
+    """Those that were not captured."""
+
+
+class Framer:
+    """One direction of one connection."""
+
+    __slots__ = (
+        "_begins",
+        "_have",
+        "_head",
+        "_lost",
+        "_parts",
+        "_passed",
+        "_passed_lost",
+        "_size",
+        "_time",
+        "held",
+        "in_step",
+        "smallest",
+    )
+
+    def __init__(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
+        """Wait for a piece that begins a frame.
+
+        Args:
+            smallest: bytes of a frame at least.
+            begins: whether bytes can be the start of a frame, its size first; None: they are too few to tell.
+        """
+        self.smallest = smallest
+        self.in_step = False
+        """Whether it is known where frames start."""
+        self.held = 0
+        """Bytes of memory that the frame takes that is not whole yet, about."""
+        self._begins = begins
+        self._passed = self._passed_lost = 0
+        self._head = b""
+        """Bytes of a size that is not whole yet; if not in step, bytes that are too few to tell."""
+        self._size = -1
+        """Of the frame that has begun; below 0 if none has."""
+        self._have = self._lost = 0
+        """Bytes of it so far, missing ones among them; those that are missing."""
+        self._parts: list[bytes] = []
+        self._time = 0
+        """When the last of its bytes was captured."""
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether bytes were passed over that have not been told of."""
+        return self._passed > 0
+
+    def expect(self, smallest: int, begins: Callable[[bytes], bool | None]) -> None:
+        """Look for other frames than at first."""
+        self.smallest, self._begins = smallest, begins
+
+    def feed(self, piece: Piece) -> list[Frame | Passed]:
+        """Take in what comes next; the frames that end with it, and what was passed over before them."""
+        found: list[Frame | Passed] = []
+        time, data, lost = piece
+        if lost:
+            self._miss(time, lost, found)
+            return found
+        if not self.in_step:
+            data = self._seek(data)
+            if not self.in_step:
+                return found
+            self._tell_passed(time, found)
+        at, end = 0, len(data)
+        while at < end:
+            if self._size < 0:
+                at = self._read_size(data, at)
+                if not self.in_step:
+                    break
+            if self._size >= 0:
+                take = min(self._size - self._have, end - at)
+                self._take(data[at : at + take], time)
+                at += take
+                if self._have == self._size:
+                    found.append(self._frame())
+        return found
+
+    def end(self, time: int) -> list[Frame | Passed]:
+        """The frame that has begun, and what was passed over; nothing comes behind."""
+        found: list[Frame | Passed] = []
+        if self._size >= 0:
+            self._lost += self._size - self._have
+            self._time = self._time or time
+            found.append(self._frame())
+        self._lose_step()
+        self._tell_passed(time, found)
+        return found
+
+    def _seek(self, data: bytes) -> bytes:
+        """What is left of the bytes from where a frame begins."""
+        waited = len(self._head)
+        data = self._head + data
+        self._head = b""
+        for start in (0, waited) if waited else (0,):
+            begins = self._begins(data[start:])
+            if begins is not False:
+                self._passed += start
+                if begins:
+                    self.in_step = True
+                else:
+                    self._head = data[start:]
+                return data[start:]
+        self._passed += len(data)
+        return b""
+
+    def _read_size(self, data: bytes, at: int) -> int:
+        """Read a size, or a part of it; where it ends."""
+        head = self._head + data[at : at + SIZE.size - len(self._head)]
+        at += len(head) - len(self._head)
+        self._head = head
+        if len(head) == SIZE.size:
+            (size,) = SIZE.unpack(head)
+            if self.smallest <= size <= LARGEST_FRAME:
+                self._head = b""
+                self._size, self._have, self._lost = size, 0, 0
+            else:
+                self._lose_step()
+                self._passed += len(data) - at
+        return at
+
+    def _take(self, data: bytes, time: int) -> None:
+        self._have += len(data)
+        self._time = max(self._time, time)
+        if data and not self._lost:
+            self._parts.append(data)
+            self.held += len(data) + _COST
+
+    def _frame(self) -> Frame:
+        data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        frame = Frame(self._time, data, self._size, self._lost)
+        self._parts = []
+        self._size = -1
+        self.held = self._time = 0
+        return frame
+
+    def _miss(self, time: int, lost: int, found: list[Frame | Passed]) -> None:
+        if self._size >= 0:
+            inside = min(lost, self._size - self._have)
+            self._parts = [b"".join(self._parts)[:_KEPT]]
+            self.held = len(self._parts[0])
+            self._have += inside
+            self._lost += inside
+            self._time = max(self._time, time)
+            lost -= inside
+            if self._have == self._size:
+                found.append(self._frame())
+        if lost:
+            self._lose_step()
+            self._passed_lost += lost
+
+    def _lose_step(self) -> None:
+        self._passed += len(self._head)
+        self._head = b""
+        self.in_step = False
+
+    def _tell_passed(self, time: int, found: list[Frame | Passed]) -> None:
+        if self._passed or self._passed_lost:
+            found.append(Passed(time, self._passed, self._passed_lost))
+            self._passed = self._passed_lost = 0

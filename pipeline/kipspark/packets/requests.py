@@ -1,0 +1,87 @@
+"""The headers of requests, as far as they are needed to tell who is who and which response belongs to what."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from struct import Struct
+from typing import NamedTuple
+
+from kipspark.messages.choice import KAFKA, registry
+from kipspark.packets.framing import LARGEST_FRAME
+from kipwire import UnsupportedVersionError
+
+SMALLEST_REQUEST = 8
+"""Bytes of a request frame at least: API key, version and correlation id."""
+SMALLEST_RESPONSE = 4
+"""Bytes of a response frame at least: the correlation id."""
+SASL_HANDSHAKE = 17
+"""Its API key."""
+
+_HEADER = Struct(">hhi")
+_CLIENT_ID_SIZE = Struct(">h")
+_SIZED_HEADER = Struct(">ihhih")
+_NEARLY = 8
+"""Versions beyond those that are known, in which peers that are newer or older may speak."""
+
+
+class Request(NamedTuple):
+    """The header of a request."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    """None too where it was not captured, or is no UTF-8."""
+
+
+def request_of(frame: bytes) -> Request | None:
+    """The header of a request frame, or of its beginning; None if there are too few bytes."""
+    if len(frame) < _HEADER.size:
+        return None
+    api_key, api_version, correlation_id = _HEADER.unpack_from(frame)
+    return Request(api_key, api_version, correlation_id, _client_id(frame))
+
+
+def begins_request(data: bytes) -> bool | None:
+    """Whether bytes can be the size of a request frame and its header; None: they are too few to tell."""
+    if len(data) < _SIZED_HEADER.size:
+        return None
+    size, api_key, version, _, client_id_size = _SIZED_HEADER.unpack_from(data)
+    rest = size + 4 - _SIZED_HEADER.size
+    if not 0 <= rest <= LARGEST_FRAME or not -1 <= client_id_size <= rest or not _is_known(api_key, version):
+        return False
+    client_id = data[_SIZED_HEADER.size :][: max(client_id_size, 0)]
+    return client_id.decode("utf-8", "replace").isprintable()
+
+
+def is_request(frame: bytes) -> bool:
+    """Whether a frame can be a request, and nothing else that stands behind a size."""
+    return begins_request(len(frame).to_bytes(4) + frame) is True
+
+
+@lru_cache(maxsize=4096)
+def _is_known(api_key: int, version: int) -> bool:
+    """Whether there is a request of that key in about that version."""
+    return version >= 0 and any(_exists(api_key, one) for one in range(version - _NEARLY, version + _NEARLY + 1))
+
+
+@lru_cache(maxsize=16384)
+def _exists(api_key: int, version: int) -> bool:
+    try:
+        registry(KAFKA).request_header_version(api_key, version)
+    except UnsupportedVersionError:
+        return False
+    return True
+
+
+def _client_id(frame: bytes) -> str | None:
+    if len(frame) < _HEADER.size + _CLIENT_ID_SIZE.size:
+        return None
+    (size,) = _CLIENT_ID_SIZE.unpack_from(frame, _HEADER.size)
+    start = _HEADER.size + _CLIENT_ID_SIZE.size
+    if not 0 <= size <= len(frame) - start:
+        return None
+    try:
+        return frame[start : start + size].decode()
+    except UnicodeDecodeError:
+        return None

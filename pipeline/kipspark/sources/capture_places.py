@@ -1,0 +1,47 @@
+"""Where captures are: in folders of kipwire's own form, and in files of packets."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from kipspark.errors import SourceError
+from kipspark.packets.rotation import is_packet_file
+from kipspark.sources.captures import FRAMES, INDEX, find_indexes
+from kipspark.sources.packet_captures import PacketCapture
+
+
+class Captures(NamedTuple):
+    """The captures at a place."""
+
+    indexes: tuple[Path, ...]
+    """The index files of those in kipwire's own form."""
+    packets: tuple[PacketCapture, ...]
+
+
+def find_captures(root: str) -> Captures:
+    """The captures at a place: a file of packets, a folder of a capture, or one above such folders.
+
+    The files of packets of one folder are one capture, since tcpdump goes on in another file when one is full.
+
+    Raises:
+        SourceError: there is no such place, or no capture in it.
+    """
+    place = Path(root)
+    if place.is_file():
+        return Captures((), (PacketCapture(str(place), (str(place),)),))
+    if not place.is_dir():
+        raise SourceError(f"{place}: there is no such file or folder")
+    files = sorted((path for path in place.rglob("*") if is_packet_file(path)), key=lambda path: (path.parent, path))
+    packets = tuple(
+        PacketCapture(str(folder), tuple(map(str, of_folder)))
+        for folder, of_folder in groupby(files, key=lambda path: path.parent)
+    )
+    found = Captures(find_indexes(place), packets)
+    if not any(found):
+        raise SourceError(
+            f"{place}: no captures; a capture is a file of tcpdump such as a.pcap or a.pcapng, or a folder with "
+            f"{INDEX} and {FRAMES}, each plain or with .gz"
+        )
+    return found

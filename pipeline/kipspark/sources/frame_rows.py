@@ -1,0 +1,52 @@
+"""What all forms of captures have in common: the columns of `kafka_frames`, and which frames are asked for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kipspark.packets.conversation import REQUEST, RESPONSE
+from kipspark.sources.timestamps import TIMESTAMP
+
+FRAMES_SCHEMA = pa.schema(
+    [
+        ("capture", pa.string()),
+        ("number", pa.int64()),
+        ("timestamp", TIMESTAMP),
+        ("timestamp_ns", pa.int64()),
+        ("connection", pa.int64()),
+        ("listener", pa.string()),
+        ("direction", pa.string()),
+        ("api_key", pa.int16()),
+        ("api_version", pa.int16()),
+        ("correlation_id", pa.int32()),
+        ("client_id", pa.string()),
+        ("frame", pa.binary()),
+        ("error", pa.string()),
+    ]
+)
+"""The columns of `kafka_frames`; docs/spark.md explains them."""
+
+DIRECTIONS = (REQUEST, RESPONSE)
+
+ROWS = 8192
+"""Rows from which an Arrow batch is handed over."""
+BYTES = 16 * 1024 * 1024
+"""Bytes of frames from which it is, however few its rows are."""
+
+
+class Chosen(NamedTuple):
+    """Which frames are asked for; all where empty."""
+
+    api_keys: tuple[int, ...] = ()
+    directions: tuple[str, ...] = ()
+    client_ids: tuple[str, ...] = ()
+
+    def has(self, direction: str, api_key: int, client_id: str | None) -> bool:
+        """Whether a frame is one of them."""
+        return (
+            (not self.api_keys or api_key in self.api_keys)
+            and (not self.directions or direction in self.directions)
+            and (not self.client_ids or client_id in self.client_ids)
+        )

@@ -1,0 +1,93 @@
+"""The frames in files of packets as Arrow batches, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kipspark.packets.capture import find_frames
+from kipspark.packets.conversation import Found
+from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
+
+
+class PacketCapture(NamedTuple):
+    """Files of packets that are one capture; one task reads it, since a connection may go through all of them."""
+
+    name: str
+    """The file, or the folder of the files."""
+    files: tuple[str, ...]
+
+
+class Numbered(NamedTuple):
+    """What was found, with its number if it is a frame."""
+
+    number: int | None
+    found: Found
+
+
+def numbered_frames(capture: PacketCapture, ports: Collection[int] = ()) -> Iterator[Numbered]:
+    """What stands in a capture, in order; frames have numbers from 0 on, also those that are not whole.
+
+    Args:
+        capture: the files.
+        ports: those of the brokers; empty if they are not known.
+
+    Raises:
+        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    numbers = count()
+    for found in find_frames([Path(file) for file in capture.files], ports):
+        yield Numbered(None if found.request is None else next(numbers), found)
+
+
+def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: Chosen) -> Iterator[pa.RecordBatch]:
+    """The frames of a capture as batches of `FRAMES_SCHEMA`, and a row with `error` for what is no frame.
+
+    Args:
+        capture: the files.
+        ports: those of the brokers; empty if they are not known.
+        chosen: the frames that are asked for. Of what is no frame nobody knows whether it is one of them, so it stays.
+
+    Raises:
+        SourceError: a file cannot be opened, or is neither pcap nor pcapng.
+    """
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for number, found in numbered_frames(capture, ports):
+        request, direction = found.request, found.direction
+        if (
+            request is not None
+            and direction is not None
+            and not chosen.has(direction, request.api_key, request.client_id)
+        ):
+            continue
+        rows.append(
+            (
+                capture.name,
+                number,
+                found.time // 1000,
+                found.time,
+                found.connection,
+                found.listener,
+                direction,
+                *(request or (None, None, None, None)),
+                found.frame,
+                found.error,
+            )
+        )
+        size += len(found.frame or b"")
+        if len(rows) >= ROWS or size >= BYTES:
+            yield _batch(rows)
+            rows, size = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: Iterable[tuple[Any, ...]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, FRAMES_SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=FRAMES_SCHEMA)
