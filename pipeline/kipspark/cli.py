@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -93,7 +94,8 @@ def metadata(
     remote: Remote = None,
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster as of a time, from its metadata log."""
-    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), at), out, html, master, remote)
+    time = None if at is None else _time(at)
+    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
 @app.command()
@@ -122,6 +124,15 @@ def conform(
     report = lambda spark: commands.conform_report(spark, packages, count, seed, golden)  # noqa: E731
     if _run(report, out, html, master, remote):
         raise typer.Exit(1)
+
+
+def _time(text: str) -> datetime:
+    """A time as people write it, in UTC unless it says otherwise."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise JobError(f"--at: {text!r} is no time; write one such as '2026-11-21 08:00:50', in UTC") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
 def reason(error: BaseException) -> str:

@@ -1,7 +1,11 @@
-"""The jobs as the command line runs them: from places to reports. Nothing is computed before a report is shown."""
+"""The jobs as the command line runs them: from places to reports.
+
+But for what notes tell, nothing is computed before a report is shown.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -130,14 +134,23 @@ def traffic_report(spark: SparkSession, path: Path) -> Report:
     )
 
 
-def metadata_report(spark: SparkSession, path: Path, at: str | None) -> Report:
-    """The history of a cluster, from the folder of its metadata log or one above."""
-    log = without_copies(spark.read.format("kafka_log").option("topics", metadata.TOPIC).load(str(path)))
-    counting = metadata.until(metadata.records(log), at).persist()
+def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Report:
+    """The history of a cluster, from the folder of its metadata log or one above.
+
+    Raises:
+        JobError: there are no records of it, or none up to that time.
+    """
+    log_format = spark.read.format("kafka_log").options(topics=metadata.TOPIC, includeControl="true")
+    log = without_copies(log_format.load(str(path))).persist()
+    snapshot_format = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC)
+    snapshot = metadata.until(snapshot_format.load(str(path)), at).persist()
+    origin = _origin(path, at, log, snapshot)
+    records = metadata.records(metadata.until(log, at)).persist()
+    counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
-    changes = metadata.changes(counting)
+    changes = metadata.changes(records)
     return Report(
-        f"Cluster metadata in {path}" + (f" as of {at}" if at else ""),
+        f"Cluster metadata in {path}" + (f" as of {_utc(at)}" if at else ""),
         (
             Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
             Table("partitions", "Partitions", metadata.partitions(history), ("topic", "partition")),
@@ -156,8 +169,39 @@ def metadata_report(spark: SparkSession, path: Path, at: str | None) -> Report:
                 "What changed when", changes.select(sf.col("type").alias("name"), "time").orderBy("time"), charts.events
             ),
         ),
-        ("The state is that of the log. What was before the log starts stands in a snapshot, which is not read.",),
+        (origin,),
     )
+
+
+def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
+    """What the state of a cluster was made of."""
+    span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
+    (whole,) = log.agg(*span).toArrow().to_pylist()
+    if whole["first"] is None:
+        raise JobError(
+            f"{path}: no records of {metadata.TOPIC}; its folder {metadata.TOPIC}-0 is in the log folder of a controller, "
+            "or where its metadata.log.dir says"
+        )
+    (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
+    if at is not None and used["last"] is None:
+        raise JobError(f"{path}: nothing is known as of {_utc(at)}: the log begins at {_utc(whole['since'])}")
+    taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
+    if taken:
+        (first,) = taken
+        return (
+            f"The state is that of the snapshot {Path(first['snapshot']).name}, which has what was before offset "
+            f"{first['end_offset']} ({_utc(first['timestamp'])}), and of the log from there to offset {used['last']}."
+        )
+    if whole["first"] == 0:
+        return f"The state is that of the log alone, which is there from its first record to offset {used['last']}."
+    return (
+        f"The state is that of the log alone, from offset {whole['first']} to {used['last']}. What was before is missing: "
+        f"the log does not begin at 0, and there is no snapshot of that{'' if at is None else ' time'}."
+    )
+
+
+def _utc(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def encodings_report(spark: SparkSession, path: Path) -> Report:
