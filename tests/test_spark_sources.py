@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from struct import pack
@@ -25,11 +27,13 @@ from kipspark.sources.captures import Chosen, find_captures, parts, read_frames
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.snapshots import first_snapshots, read_snapshot
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import DecodeError, columns
 from kipwire.records import Record, write_batch
 
 SEGMENTS = Path(__file__).parent / "data" / "segments"
+SNAPSHOTS = Path(__file__).parent / "data" / "snapshots"
 CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
 KAFKA = "kafka_messages"
 
@@ -147,6 +151,72 @@ def test_wrong_options_are_named(given: dict[str, str], wrong: str) -> None:
 
 def test_options_are_found_in_any_case() -> None:
     assert Options("s", {"TOPICS": "a, b"}, ("topics",)).texts("topics") == ("a", "b")
+
+
+# Snapshots.
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "needed"),
+    [
+        ([142, 150], [146, 167, 254], 146),
+        ([142, 150], [142, 167], 142),
+        ([150, 190], [146, 187], 187),
+        ([190], [146, 187], None),
+        ([0, 100], [0, 90], 0),
+        ([0, 100], [90], None),  # the log says everything
+        ([190], [], None),
+    ],
+)
+def test_a_log_begins_with_the_oldest_snapshot_that_ends_in_it(
+    tmp_path: Path, starts: list[int], ends: list[int], needed: int | None
+) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    for start in starts:
+        (folder / f"{start:020}.log").write_bytes(b"")
+    for name in (*[f"{end:020}-{1:010}.checkpoint" for end in ends], f"{150:020}-{1:010}.checkpoint.deleted"):
+        (folder / name).write_bytes(b"")
+    found = first_snapshots(str(tmp_path))
+    assert [one.end_offset for one in found] == ([] if needed is None else [needed])
+    assert first_snapshots(str(tmp_path), topics=["orders"]) == []
+
+
+def test_folders_of_replicas_have_one_snapshot_together(tmp_path: Path) -> None:
+    for replica, start, end in (("a", 150, 167), ("b", 100, 120)):
+        folder = tmp_path / replica / "__cluster_metadata-0"
+        folder.mkdir(parents=True)
+        (folder / f"{start:020}.log").write_bytes(b"")
+        (folder / f"{end:020}-{1:010}.checkpoint").write_bytes(b"")
+    (found,) = first_snapshots(str(tmp_path))
+    assert (Path(found.path).parent.parent.name, found.end_offset) == ("b", 120)
+
+
+def test_a_snapshot_has_its_records_without_those_around_them() -> None:
+    (snapshot,) = first_snapshots(str(SNAPSHOTS))
+    rows = read_snapshot(snapshot)
+    assert (snapshot.end_offset, snapshot.epoch, rows.num_rows) == (146, 1, 22)
+    assert {str(time) for time in rows.column("timestamp").to_pylist()} == {"2026-11-21 16:05:32.091000+00:00"}
+    decoded, faults = decode_metadata(Records("metadata"), rows.column("value"))
+    assert faults == {}
+    assert sum(row["type"] == "TopicRecord" for row in decoded.to_pylist()) == 3
+
+
+@pytest.mark.parametrize(
+    ("damage", "wrong"),
+    [
+        (lambda data: data[:-1], "is not whole: it does not end with a snapshot footer"),
+        (lambda data: b"", "is no snapshot: it does not begin with a snapshot header"),
+        (lambda data: data[:200] + b"!" + data[201:], r"crc at byte \d+"),
+    ],
+)
+def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], bytes], wrong: str) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(SNAPSHOTS / folder.name, folder)
+    (snapshot,) = first_snapshots(str(tmp_path))
+    Path(snapshot.path).write_bytes(damage(Path(snapshot.path).read_bytes()))
+    with pytest.raises(SourceError, match=rf"{1:010}\.checkpoint: .*{wrong}"):
+        read_snapshot(snapshot)
 
 
 # Captures.

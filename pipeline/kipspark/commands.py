@@ -179,8 +179,8 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
     (whole,) = log.agg(*span).toArrow().to_pylist()
     if whole["first"] is None:
         raise JobError(
-            f"{path}: no records of {metadata.TOPIC}; its folder {metadata.TOPIC}-0 is in the log folder of a controller, "
-            "or where its metadata.log.dir says"
+            f"{path}: no records of {metadata.TOPIC}; its folder {metadata.TOPIC}-0 is in the log folder of a "
+            "controller, or where its metadata.log.dir says"
         )
     (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
     if at is not None and used["last"] is None:
@@ -195,8 +195,8 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
     if whole["first"] == 0:
         return f"The state is that of the log alone, which is there from its first record to offset {used['last']}."
     return (
-        f"The state is that of the log alone, from offset {whole['first']} to {used['last']}. What was before is missing: "
-        f"the log does not begin at 0, and there is no snapshot of that{'' if at is None else ' time'}."
+        f"The state is that of the log alone, from offset {whole['first']} to {used['last']}. What was before is "
+        f"missing: the log does not begin at 0, and there is no snapshot of that{'' if at is None else ' time'}."
     )
 
 
@@ -232,28 +232,30 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
     rows = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in known]
     # A partition for every few classes: reading them takes longer than checking their messages.
     cases = spark.createDataFrame(rows, struct_type(conform.CASES_SCHEMA)).repartition(max(len(rows) // 64, 1), "seed")
-    tables = [
-        Table(
-            "differences", "Random messages that differ", conform.differences(cases), ("package", "message", "version")
-        )
-    ]
+    different = conform.differences(cases).persist()
+    tables = [Table("differences", "Random messages that differ", different, ("package", "message", "version"))]
     notes = [f"{len(known) * count:,} random messages in {len(known)} versions of messages, seed {seed}."]
     if golden is not None:
-        corpus = golden_corpus(spark, golden)
-        tables.append(
-            Table(
-                "golden",
-                "Golden messages that differ",
-                conform.golden_differences(corpus),
-                ("package", "message", "version"),
+        corpus = golden_corpus(spark, golden).persist()
+        known_bytes = corpus.count()
+        if not known_bytes:
+            raise JobError(
+                f"{golden}: no golden messages; they are the lines of the kind message in *.jsonl or *.jsonl.gz"
             )
-        )
-        notes.append(f"{corpus.count():,} golden messages from {golden}.")
+        different = conform.golden_differences(corpus).persist()
+        tables.append(Table("golden", "Golden messages that differ", different, ("package", "message", "version")))
+        notes.append(f"{known_bytes:,} golden messages from {golden}.")
     return Report("Conformance", tuple(tables), (), tuple(notes))
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
-    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip."""
+    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip.
+
+    Lines that cannot be read are rows too, with nulls, so that a damaged file is no smaller one.
+
+    Raises:
+        JobError: there is no such place.
+    """
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")
     text = sf.col("value")
@@ -261,8 +263,9 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     return (
         spark.read.option("pathGlobFilter", "*.jsonl*")
         .text(str(path))
+        .where(sf.trim(text) != "")
         .select(sf.from_json(text, schema).alias("line"), sf.get_json_object(text, "$.json").alias("json"))
-        .where((sf.col("line.kind") == "message") & sf.col("line.hex").isNotNull() & sf.col("json").isNotNull())
+        .where(sf.coalesce("line.kind", sf.lit("message")) == "message")
         .select(
             sf.lit("kafka_messages").alias("package"),
             "line.message",

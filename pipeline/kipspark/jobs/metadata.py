@@ -1,8 +1,8 @@
 """The history of a cluster, from `__cluster_metadata`: what changed, and how things stood at a time.
 
-Rows of `kafka_log` in, with each record once (see `replicas`), and those of `kafka_snapshot` for what was before the log
-begins. The log has one partition, and what it says depends on the order of its records: the window over transactions is
-over all of them, the others over those of one thing.
+Rows of `kafka_log` in, with each record once (see `replicas`), and those of `kafka_snapshot` for what was before the
+log begins. The log has one partition, and what it says depends on the order of its records: the window over
+transactions is over all of them, the others over those of one thing.
 
     counting = with_snapshot(records(until(log, time)), until(snapshot, time))
 """
@@ -26,7 +26,7 @@ _NO_OPERATION = "NoOpRecord"
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
-    """The rows of `kafka_log` up to a time, or those of a `kafka_snapshot` that has nothing later; all where it is None."""
+    """The rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all where it is None."""
     return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 

@@ -1,4 +1,4 @@
-"""What stands in files, as tables: log segments, their snapshots, and captured frames. Only the `_source` modules know Spark."""
+"""What stands in files, as tables: log segments, snapshots, captured frames. Only the `_source` modules know Spark."""
 
 from __future__ import annotations
 

@@ -98,7 +98,10 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         "timestamp": microseconds(header.last_contained_log_timestamp),
         "snapshot": snapshot.path,
     }
-    arrays = {name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values)) for name, value in of_file.items()}
+    arrays = {
+        name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))
+        for name, value in of_file.items()
+    }
     arrays["number"] = pa.array(range(len(values)), pa.int32())
     arrays["value"] = pa.array(values, pa.binary())
     return pa.RecordBatch.from_arrays([arrays[name] for name in SNAPSHOT_SCHEMA.names], schema=SNAPSHOT_SCHEMA)
@@ -111,7 +114,9 @@ def _partition(segment: Segment) -> tuple[str, int]:
 def _first(segments: list[Segment]) -> Snapshot | None:
     """The snapshot that the log of one partition begins with."""
     start = min(segment.base_offset for segment in segments)
-    found = [one for folder in sorted({segment.folder for segment in segments}) for one in _snapshots(folder, segments[0])]
+    found = [
+        one for folder in sorted({segment.folder for segment in segments}) for one in _snapshots(folder, segments[0])
+    ]
     fitting = [one for one in found if one.end_offset >= start and (start > 0 or one.end_offset == 0)]
     return min(fitting, key=lambda one: (one.end_offset, one.path), default=None)
 
