@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from struct import pack
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -29,7 +30,7 @@ from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import first_snapshots, read_snapshot
 from kipspark.sources.splits import Split, cut, position_before
-from kipwire import DecodeError, columns
+from kipwire import ConversionError, DecodeError, EncodeError, columns, convert
 from kipwire.records import Record, write_batch
 
 SEGMENTS = Path(__file__).parent / "data" / "segments"
@@ -338,14 +339,70 @@ def test_every_message_has_a_union() -> None:
             assert union_type(Choice(KAFKA, name)).num_fields >= 1
 
 
-def test_a_value_that_a_version_has_no_field_for_is_not_dropped() -> None:
+@pytest.mark.parametrize(
+    ("name", "newer", "older"),
+    [
+        ("OffsetCommitValue", 4, [3, 2, 0]),
+        ("FetchResponse", 12, [11, 7, 4]),
+        ("JoinGroupRequest", 9, [8, 5, 4, 0]),
+        ("RegisterBrokerRecord", 3, [2, 1, 0]),
+        ("ListOffsetsResponse", 9, [4, 1]),
+        ("CreateTopicsRequest", 7, [5, 2]),
+    ],
+)
+def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
+    name: str, newer: int, older: list[int]
+) -> None:
+    random = Random(name)
+    newest = kafka_messages.message(name, newer)
+    made = [thinned(random_message(newest, random, unknown=False), random) for _ in range(100)]
+    rows = columns.decode(newest, [message.encode() for message in made])
+    verdicts = set()
+    for version in older:
+        expected: list[bytes | None] = []
+        for message in made:
+            try:
+                expected.append(convert(message, version).encode())
+            except (ConversionError, EncodeError):
+                expected.append(None)
+        data, faults = encode(Choice(KAFKA, name, version), rows)
+        assert data.to_pylist() == expected
+        assert set(faults) == {at for at, one in enumerate(expected) if one is None}
+        verdicts |= {one is None for one in expected}
+    assert False in verdicts
+
+
+def thinned(item: Any, random: Random) -> Any:
+    """The struct with most of its fields at their defaults, in all depths."""
+    for field in item.FIELDS:
+        if random.random() < 0.6:
+            setattr(item, field.name, field.default_value())
+        elif field.struct is not None and getattr(item, field.name) is not None:
+            inner = getattr(item, field.name)
+            for one in inner if field.array else [inner]:
+                thinned(one, random)
+    return item
+
+
+def test_only_what_may_be_dropped_is_dropped() -> None:
     rows = pa.array(
-        [{"offset": 1, "leader_epoch": 5, "metadata": "", "commit_timestamp": 2}, {"offset": 2, "metadata": ""}]
+        [
+            {"offset": 1, "metadata": "", "leader_epoch": 5, "commit_timestamp": 0},  # ignorable
+            {"offset": 1, "metadata": "", "commit_timestamp": 0, "no_such_field": 0},
+        ]
     )
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 0), rows)
-    assert data.to_pylist() == [None, None]
-    assert faults[0] == "OffsetCommitValue v0: leader_epoch: this version has no such field"
-    assert "commit_timestamp" in faults[1]
+    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 2), rows)
+    assert [value is None for value in data.to_pylist()] == [False, True]
+    assert faults == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
+    requests = pa.array(
+        [
+            {"replica_id": -1, "isolation_level": level, "topics": [], "timeout_ms": timeout}
+            for level, timeout in ((0, 0), (1, 0), (0, None), (0, 5))
+        ]
+    )
+    data, faults = encode(Choice(KAFKA, "ListOffsetsRequest", 1), requests)
+    assert [value is None for value in data.to_pylist()] == [False, True, False, False]
+    assert faults == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
 
 
 def test_rows_that_cannot_be_written_cost_no_other_row() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -17,6 +18,7 @@ from rich.console import Console
 from kipspark import commands, samples
 from kipspark.console import show
 from kipspark.errors import JobError
+from kipspark.outputs import check_file, check_folder, write_file, write_tables
 from kipspark.page import page
 from kipspark.report import Report, first_rows
 from kipspark.session import open_session
@@ -48,7 +50,7 @@ def main() -> None:
     """Run the command line; what goes wrong is one message, and exit status 1."""
     try:
         app()
-    except (KipwireError, PySparkException, OSError) as error:
+    except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
         print(f"kipspark: {reason(error)}", file=sys.stderr)
         sys.exit(1)
 
@@ -140,6 +142,8 @@ def reason(error: BaseException) -> str:
     if isinstance(error, PySparkException):
         raised = _RAISED.findall(str(error))
         return raised[-1][1] if raised else str(error).partition("\n")[0]
+    if isinstance(error, Py4JJavaError):  # of Java that Spark has no words for: the line behind the first tells it
+        return "".join(str(error).splitlines()[1:2]).removeprefix(": ")
     return str(error)
 
 
@@ -150,7 +154,15 @@ def _run(
     master: str | None,
     remote: str | None,
 ) -> bool:
-    """Run a job in a session of its own; whether any of its tables has rows."""
+    """Run a job in a session of its own; whether any of its tables has rows.
+
+    Raises:
+        JobError: there is no place for its tables or its page.
+    """
+    if out is not None:
+        check_folder(out)
+    if html is not None:
+        check_file(html)
     spark = open_session(master, remote)
     has_rows = deliver(report_of(spark), out, html)
     spark.stop()
@@ -163,11 +175,10 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
     show(_console(), report, tables)
     if html is not None:
         text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
-        html.write_text(text, encoding="utf-8")
+        write_file(html, text)
         print(f"\nPage: {html}")
     if out is not None:
-        for table in report.tables:
-            table.frame.write.mode("overwrite").parquet(str(out / table.name))
+        write_tables(out, report.tables)
         print(f"\nTables: {out}")
     return any(shown.rows for shown in tables)
 

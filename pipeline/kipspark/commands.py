@@ -80,7 +80,12 @@ def stream_commits(spark: SparkSession, path: Path, out: Path, checkpoint: Path,
     triggered = (
         writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
     )
-    triggered.start(str(out)).awaitTermination()
+    query = triggered.start(str(out))
+    try:
+        query.awaitTermination()
+    except KeyboardInterrupt:  # with Ctrl-C a stream that goes on forever is ended, so it is no error
+        query.stop()
+        print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
 
 
 def traffic_report(spark: SparkSession, path: Path) -> Report:
