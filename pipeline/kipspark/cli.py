@@ -18,7 +18,7 @@ from rich.console import Console
 from kipspark import commands, samples
 from kipspark.console import show
 from kipspark.errors import JobError
-from kipspark.outputs import check_file, check_folder, write_file, write_tables
+from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.page import page
 from kipspark.report import Report, first_rows
 from kipspark.session import open_session
@@ -73,6 +73,8 @@ def offsets(
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
+        check_folder(out, "--out")
+        check_folder(checkpoint, "--checkpoint")
         commands.stream_commits(open_session(master, remote), place, out, checkpoint, every)
         return
     _run(lambda spark: commands.offsets_report(spark, place), out, html, master, remote)
@@ -160,7 +162,7 @@ def _run(
         JobError: there is no place for its tables or its page.
     """
     if out is not None:
-        check_folder(out)
+        check_empty(out)
     if html is not None:
         check_file(html)
     spark = open_session(master, remote)

@@ -19,6 +19,9 @@ from kipspark.jobs.transactions import committed
 from kipspark.report import Chart, Report, Table
 from kipspark.types import struct_type
 
+_DOTS = 5000
+"""Of a chart over time: the last ones are shown."""
+
 
 def offsets_report(spark: SparkSession, path: Path) -> Report:
     """Groups over time, from the log folders of brokers."""
@@ -50,7 +53,7 @@ def offsets_report(spark: SparkSession, path: Path) -> Report:
                 shown=10,
             ),
         ),
-        (Chart("Lag over time", over_time.orderBy("time").limit(5000), charts.lag_over_time),),
+        (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(_DOTS), charts.lag_over_time),),
         ("Lag is the end of a partition at the time of the commit less the offset that was committed.",),
     )
 
@@ -171,7 +174,9 @@ def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Rep
         ),
         (
             Chart(
-                "What changed when", changes.select(sf.col("type").alias("name"), "time").orderBy("time"), charts.events
+                "What changed when",
+                changes.select(sf.col("type").alias("name"), "time").orderBy(sf.desc("offset")).limit(_DOTS),
+                charts.events,
             ),
         ),
         (origin,),
@@ -195,7 +200,8 @@ def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame
         (first,) = taken
         return (
             f"The state is that of the snapshot {Path(first['snapshot']).name}, which has what was before offset "
-            f"{first['end_offset']} ({_utc(first['timestamp'])}), and of the log from there to offset {used['last']}."
+            f"{first['end_offset']} ({_utc(first['timestamp'])}), and of the log from there to offset {used['last']}. "
+            "Times that the snapshot does not tell are left blank."
         )
     if whole["first"] == 0:
         return f"The state is that of the log alone, which is there from its first record to offset {used['last']}."

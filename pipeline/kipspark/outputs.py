@@ -10,14 +10,23 @@ from kipspark.errors import JobError
 from kipspark.report import Table
 
 
-def check_folder(out: Path) -> None:
-    """Whether tables may be written there, known before a job starts.
+def check_folder(place: Path, option: str) -> None:
+    """Whether a place is a folder or may become one, known before a job starts.
+
+    Raises:
+        JobError: it is a file.
+    """
+    if place.exists() and not place.is_dir():
+        raise JobError(f"{place}: is a file; {option} needs a folder, which is made if it is not there")
+
+
+def check_empty(out: Path) -> None:
+    """Whether tables may be written to a folder, known before a job starts.
 
     Raises:
         JobError: it is no folder, or one that is not empty.
     """
-    if out.exists() and not out.is_dir():
-        raise JobError(f"{out}: is a file; --out needs a folder, which is made if it is not there")
+    check_folder(out, "--out")
     if out.is_dir() and any(out.iterdir()):
         raise JobError(
             f"{out}: has files already, and nothing is overwritten; choose another folder or remove this one"

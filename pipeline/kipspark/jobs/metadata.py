@@ -45,7 +45,9 @@ def records(log: DataFrame) -> DataFrame:
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     after = in_order.rowsBetween(1, Window.unboundedFollowing)
     # The begin of a transaction may stand before the log; one without an end does not count yet.
-    ends_with = sf.coalesce("after", sf.when(sf.col("before") == _BEGIN, _ABORT), sf.lit(_END))
+    ends_with = sf.when(type_.isin(_END, _ABORT), type_).otherwise(
+        sf.coalesce("after", sf.when((sf.col("before") == _BEGIN) | (type_ == _BEGIN), _ABORT), sf.lit(_END))
+    )
     return (
         decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
         .withColumn("after", sf.first(marker, ignorenulls=True).over(after))
