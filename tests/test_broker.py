@@ -207,7 +207,7 @@ def test_membership_tells_of_both_group_protocols(spark: SparkSession, done: Don
 
 
 def after_last_snapshot(folder: Path) -> Path:
-    """The metadata log as a broker leaves it that may keep little: its last snapshot, and the segments from there on."""
+    """The metadata log as a broker leaves it that may keep little: its last snapshot, and segments from there on."""
     log = LOGS / "__cluster_metadata-0"
     until = monotonic() + 30
     while len(snapshots := sorted(log.glob("*.checkpoint"))) < 2 and monotonic() < until:

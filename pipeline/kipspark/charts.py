@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC
+from datetime import datetime
 from typing import Any
 
 from kipspark.report import Row
 
-MOST_LINES = 12
+MOST_LINES = 10
 """Lines that can still be told apart."""
 
 _LONGEST_NAME = 40
 """Characters of a name that leave room for the chart."""
 _BLUE, _PALE = "#2f6db3", "#c9d6e6"
-_COUNTS = "{x:,g}"
+_COUNTS = "{x:,.0f}"
 
 
 def lag_over_time(axes: Any, rows: list[Row]) -> None:
@@ -29,7 +29,7 @@ def lag_over_time(axes: Any, rows: list[Row]) -> None:
     axes.set_ylabel("records behind")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(_COUNTS)
-    _time_axis(axes)
+    _time_axis(axes, [row["time"] for row in rows])
     title = f"the {MOST_LINES} of {len(lines)} that were furthest behind" if len(lines) > MOST_LINES else None
     axes.legend(
         title=title,
@@ -60,7 +60,7 @@ def events(axes: Any, rows: list[Row]) -> None:
     ordered = sorted(rows, key=lambda row: row["time"])
     axes.scatter([row["time"] for row in ordered], [row["name"] for row in ordered], s=14, alpha=0.6, color=_BLUE)
     axes.invert_yaxis()
-    _time_axis(axes)
+    _time_axis(axes, [row["time"] for row in rows])
 
 
 def savings(axes: Any, rows: list[Row]) -> None:
@@ -70,14 +70,10 @@ def savings(axes: Any, rows: list[Row]) -> None:
     axes.set_xlabel("bytes saved")
 
 
-def _time_axis(axes: Any) -> None:
-    """Times with their date, which stands once at the end of the axis."""
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter  # as in `page`: only pages need it
-
-    locator = AutoDateLocator(tz=UTC)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=UTC))
-    axes.set_xlabel("time in UTC")
+def _time_axis(axes: Any, times: list[datetime]) -> None:
+    """Say which days the times are of, since the axis only has hours where they are of one."""
+    first, last = f"{min(times):%Y-%m-%d}", f"{max(times):%Y-%m-%d}"
+    axes.set_xlabel(f"time in UTC, {first}" + (f" to {last}" if last != first else ""))
 
 
 def _short(name: str) -> str:

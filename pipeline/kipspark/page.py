@@ -14,8 +14,9 @@ h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margi
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
-td { white-space: nowrap; } td.long { white-space: normal; min-width: 24rem; overflow-wrap: anywhere; }
-th { color: #5a6b7d; font-weight: 600; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+th { color: #5a6b7d; font-weight: 600; vertical-align: bottom; } td { white-space: nowrap; }
+td.long { white-space: normal; min-width: 24rem; overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 svg { width: 100%; min-width: 44rem; max-width: 68rem; height: auto; }
 .note { color: #5a6b7d; overflow-wrap: anywhere; }
 """

@@ -22,7 +22,7 @@ TOPIC = "__cluster_metadata"
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 _LEADER_UNCHANGED = -2
 _RESOURCES = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
-_NO_OPERATION = "NoOpRecord"
+_CHANGE_NOTHING = ("NoOpRecord", _BEGIN, _END, _ABORT)
 
 
 def until(rows: DataFrame, time: datetime | None) -> DataFrame:
@@ -45,9 +45,7 @@ def records(log: DataFrame) -> DataFrame:
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     after = in_order.rowsBetween(1, Window.unboundedFollowing)
     # The begin of a transaction may stand before the log; one without an end does not count yet.
-    ends_with = sf.when(type_.isin(_END, _ABORT), type_).otherwise(
-        sf.coalesce("after", sf.when((sf.col("before") == _BEGIN) | (type_ == _BEGIN), _ABORT), sf.lit(_END))
-    )
+    ends_with = sf.coalesce("after", sf.when(sf.col("before") == _BEGIN, _ABORT), sf.lit(_END))
     return (
         decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
         .withColumn("after", sf.first(marker, ignorenulls=True).over(after))
@@ -87,7 +85,7 @@ def changes(counting: DataFrame) -> DataFrame:
     """
     columns = [name for name in counting.select("record.*").columns if name != "type"]
     text = sf.coalesce(*[sf.to_json(sf.col(f"record.{name}")) for name in columns])
-    return counting.where(sf.col("record.type") != _NO_OPERATION).select(
+    return counting.where(~sf.col("record.type").isin(*_CHANGE_NOTHING)).select(
         "offset", "time", sf.col("record.type").alias("type"), text.alias("record")
     )
 
