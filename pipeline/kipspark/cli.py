@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable
@@ -34,6 +35,9 @@ app = typer.Typer(
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
 """The line of a traceback that tells what was raised in a Python worker."""
 
+_OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
+"""What stands before the reason why a task failed in Java."""
+
 _WIDTH_WITHOUT_TERMINAL = 160
 
 # Absolute, since Spark's workers have other working folders than the user.
@@ -48,6 +52,7 @@ Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect ser
 
 def main() -> None:
     """Run the command line; what goes wrong is one message, and exit status 1."""
+    logging.disable()  # py4j logs what is told here, and with a traceback
     try:
         app()
     except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
@@ -75,7 +80,11 @@ def offsets(
             raise JobError("--stream needs --out and --checkpoint")
         check_folder(out, "--out")
         check_folder(checkpoint, "--checkpoint")
-        commands.stream_commits(open_session(master, remote), place, out, checkpoint, every)
+        spark = open_session(master, remote)
+        try:
+            commands.stream_commits(spark, place, out, checkpoint, every)
+        finally:
+            spark.stop()
         return
     _run(lambda spark: commands.offsets_report(spark, place), out, html, master, remote)
 
@@ -145,7 +154,7 @@ def reason(error: BaseException) -> str:
         raised = _RAISED.findall(str(error))
         return raised[-1][1] if raised else str(error).partition("\n")[0]
     if isinstance(error, Py4JJavaError):  # of Java that Spark has no words for: the line behind the first tells it
-        return "".join(str(error).splitlines()[1:2]).removeprefix(": ")
+        return _OF_TASK.sub("", "".join(str(error).splitlines()[1:2]).removeprefix(": "))
     return str(error)
 
 
@@ -166,9 +175,10 @@ def _run(
     if html is not None:
         check_file(html)
     spark = open_session(master, remote)
-    has_rows = deliver(report_of(spark), out, html)
-    spark.stop()
-    return has_rows
+    try:
+        return deliver(report_of(spark), out, html)
+    finally:
+        spark.stop()
 
 
 def deliver(report: Report, out: Path | None, html: Path | None) -> bool:

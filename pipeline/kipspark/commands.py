@@ -13,12 +13,15 @@ from pyspark.sql import functions as sf
 
 from kipspark import charts
 from kipspark.errors import JobError
+from kipspark.interrupts import ctrl_c
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
 from kipspark.report import Chart, Report, Table
 from kipspark.types import struct_type
 
+_SECONDS_BETWEEN_LOOKS = 0.2
+"""Whether a stream still runs."""
 _DOTS = 5000
 """Of a chart over time: the last ones are shown."""
 
@@ -83,12 +86,15 @@ def stream_commits(spark: SparkSession, path: Path, out: Path, checkpoint: Path,
     triggered = (
         writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
     )
-    query = triggered.start(str(out))
-    try:
-        query.awaitTermination()
-    except KeyboardInterrupt:  # with Ctrl-C a stream that goes on forever is ended, so it is no error
-        query.stop()
-        print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
+    with ctrl_c() as pressed:
+        query = triggered.start(str(out))
+        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
+            pass
+        if pressed.is_set():
+            query.stop()
+            print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
+        else:
+            query.awaitTermination()  # raises what has ended it, if something has
 
 
 def traffic_report(spark: SparkSession, path: Path) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +15,11 @@ def check_folder(place: Path, option: str) -> None:
     """Whether a place is a folder or may become one, known before a job starts.
 
     Raises:
-        JobError: it is a file.
+        JobError: it is a file, or may not be written to.
     """
+    there = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
+    if there.is_dir() and not os.access(there, os.W_OK):
+        raise JobError(f"{place}: {there} may not be written to")
     if place.exists() and not place.is_dir():
         raise JobError(f"{place}: is a file; {option} needs a folder, which is made if it is not there")
 
