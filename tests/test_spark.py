@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
@@ -25,7 +25,8 @@ from kafka_messages.topic_record.v0 import TopicRecord
 from kipspark import JobError, cli, commands, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
-from kipspark.report import Report
+from kipspark.outputs import write_tables
+from kipspark.report import Report, Table
 from kipspark.types import struct_type
 from kipwire.encodings import count_all
 from kipwire.records import Record, read_segment, write_batch
@@ -484,6 +485,28 @@ def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
     assert rows(conform.golden_differences(corpus)) == []
     wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
     assert [row["check"] for row in rows(conform.golden_differences(wrong))] == ["json"]
+
+
+def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_path: Path) -> None:
+    good = {"kind": "message", "message": "TopicRecord", "version": 0, "hex": "", "json": {}}
+    lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
+    (tmp_path / "some.jsonl").write_text("\n".join(lines))
+    (tmp_path / "empty").mkdir()
+    found = rows(conform.golden_differences(commands.golden_corpus(spark, tmp_path)))
+    assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
+        ("line", "bytes"),
+        ("line", "message"),
+        ("line", "message, version, bytes, json"),
+    ]
+    with pytest.raises(JobError, match="no golden messages; they are"):
+        commands.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
+
+
+def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    good, bad = (spark.range(2).select(column) for column in (sf.col("id"), sf.raise_error(sf.lit("no")).alias("id")))
+    with pytest.raises(PySparkException, match="no"):
+        write_tables(tmp_path, [Table("good", "", good, ()), Table("bad", "", bad, ())])
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("job", ["offsets", "traffic", "metadata"])

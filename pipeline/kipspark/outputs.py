@@ -18,10 +18,11 @@ def check_folder(place: Path, option: str) -> None:
         JobError: it is a file, or may not be written to.
     """
     there = next(folder for folder in (place, *place.absolute().parents) if folder.exists())
-    if there.is_dir() and not os.access(there, os.W_OK):
+    if not there.is_dir():
+        where = "is a file" if there == place else f"{there} is a file"
+        raise JobError(f"{place}: {where}; {option} needs a folder, which is made if it is not there")
+    if not os.access(there, os.W_OK):
         raise JobError(f"{place}: {there} may not be written to")
-    if place.exists() and not place.is_dir():
-        raise JobError(f"{place}: is a file; {option} needs a folder, which is made if it is not there")
 
 
 def check_empty(out: Path) -> None:
