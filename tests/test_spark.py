@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,7 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException, StreamingQueryException
+from pyspark.errors import PySparkException, PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 
@@ -20,9 +22,12 @@ import kafka_messages
 import kipspark
 import packet_dumps
 from kafka_messages.offset_commit_value.v4 import OffsetCommitValue
-from kipspark import cli, commands, samples
+from kafka_messages.topic_record.v0 import TopicRecord
+from kipspark import JobError, cli, commands, samples
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.transactions import committed
+from kipspark.outputs import write_tables
+from kipspark.report import Report, Table
 from kipspark.types import struct_type
 from kipwire.encodings import count_all
 from kipwire.records import Record, read_segment, write_batch
@@ -37,6 +42,7 @@ pytestmark = [
 ]
 
 SEGMENTS = Path(__file__).parent / "data" / "segments"
+SNAPSHOTS = Path(__file__).parent / "data" / "snapshots"
 CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -78,6 +84,10 @@ def frames(spark: SparkSession) -> DataFrame:
 
 def rows(frame: DataFrame) -> list[dict[str, Any]]:
     return frame.toArrow().to_pylist()  # type: ignore[no-any-return]
+
+
+def tables(report: Report) -> dict[str, list[dict[str, Any]]]:
+    return {table.name: rows(table.frame) for table in report.tables}
 
 
 # Sources.
@@ -185,8 +195,7 @@ def test_a_stream_that_fails_in_the_middle_of_a_batch_loses_and_repeats_nothing(
     # What came since must not get into the batch that is done again.
     segment.write_bytes(b"".join(data))
     run(fails=False)
-    assert written() == {0: [0, 1], 1: [2, 3, 4, 5], 2: []}
-    run(fails=False)
+
     assert written() == {0: [0, 1], 1: [2, 3, 4, 5], 2: [6, 7, 8, 9, 10, 11]}
 
 
@@ -412,7 +421,7 @@ def test_traffic_pairs_every_response_with_its_request(frames: DataFrame) -> Non
 
 def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
     counting = metadata.records(log).persist()
-    before = metadata.until(counting, "2026-11-21 08:01:40")
+    before = metadata.records(metadata.until(log, datetime(2026, 11, 21, 8, 1, 40, tzinfo=UTC)))
     gone = {row["topic"]: row["removed"] for row in rows(metadata.topics(counting))}
     assert gone["gone"] == datetime(2026, 11, 21, 8, 1, 40, 561000, tzinfo=UTC)
     assert gone["orders"] is None
@@ -427,6 +436,98 @@ def test_metadata_is_that_of_a_time(log: DataFrame) -> None:
     values = {(row["resource"], row["name"]): row["value"] for row in rows(metadata.configs(counting))}
     assert values["orders", "retention.ms"] == "86400000"
     assert [row["is_fenced"] for row in rows(metadata.brokers(before))] == [False, False]
+
+
+def test_metadata_before_the_log_is_that_of_its_snapshot(spark: SparkSession, tmp_path: Path) -> None:
+    folder = SNAPSHOTS / "__cluster_metadata-0"
+    early = tables(commands.metadata_report(spark, SNAPSHOTS, None))
+    created = {row["topic"]: (row["created"] is None, row["removed"] is None) for row in early["topics"]}
+    assert created == {
+        "orders": (True, True),
+        "again": (True, True),
+        "later-gone": (True, False),
+        "new": (False, True),
+    }
+    places = {
+        (row["topic"], row["partition"]): (row["leader"], row["isr"], row["changes"]) for row in early["partitions"]
+    }
+    assert places == {
+        **{("orders", number): (1, [1], 0) for number in range(3)},
+        ("orders", 3): (1, [1], 1),
+        ("again", 0): (1, [1], 0),
+        **{("new", number): (1, [1], 1) for number in range(2)},
+    }
+    values = {(row["resource"], row["name"]): (row["value"], row["time"] is None) for row in early["configs"]}
+    assert values == {
+        ("", "min.insync.replicas"): ("1", True),
+        ("1", "log.cleaner.threads"): ("2", True),
+        ("again", "flush.ms"): ("50000", True),
+        ("orders", "flush.ms"): ("60000", False),
+        ("orders", "max.message.bytes"): ("2000000", True),
+        ("orders", "retention.ms"): ("7200000", False),
+    }
+    # The broker's own last snapshot, alone, says the same of the end.
+    (tmp_path / folder.name).mkdir()
+    for file in (max(folder.glob("*.log")), max(folder.glob("*.checkpoint"))):
+        shutil.copy(file, tmp_path / folder.name)
+    late = tables(commands.metadata_report(spark, tmp_path, None))
+    known = {
+        "topics": ("topic", "topic_id", "partitions"),
+        "partitions": ("topic", "topic_id", "partition", "leader", "replicas", "isr"),
+        "configs": ("resource_type", "resource", "name", "value"),
+        "brokers": ("broker_id", "rack", "endpoints", "is_fenced"),
+    }
+    for table, names in known.items():
+        alike = [
+            sorted((tuple(row[name] for name in names) for row in rows if row.get("removed") is None), key=repr)
+            for rows in (early[table], late[table])
+        ]
+        assert alike[0] == alike[1] != []
+
+
+@pytest.mark.parametrize(
+    ("at", "origin"),
+    [
+        (None, r"snapshot 0+146-0+1\.checkpoint, .* before offset 146 .*, and of the log from there to offset 254"),
+        ("2026-11-21T16:05:40Z", r"snapshot 0+146-.* \(2026-11-21 16:05:32 UTC\), .* to offset 160"),
+        (
+            "2026-11-21T16:05:32Z",
+            r"of the log alone, from offset 142 to 144\. What was before is missing: .* of that time",
+        ),
+    ],
+)
+def test_a_report_tells_where_the_metadata_is_from(spark: SparkSession, at: str | None, origin: str) -> None:
+    time = None if at is None else datetime.fromisoformat(at)
+    assert re.search(origin, commands.metadata_report(spark, SNAPSHOTS, time).notes[0])
+
+
+@pytest.mark.parametrize(
+    ("topic", "at", "wrong"),
+    [
+        (
+            "__cluster_metadata",
+            "2026-11-21T16:00:00Z",
+            "nothing is known as of .*: the log begins at 2026-11-21 16:05:30",
+        ),
+        ("orders", None, "no records of __cluster_metadata; its folder __cluster_metadata-0 is"),
+    ],
+)
+def test_where_no_metadata_is_the_report_says_so(
+    spark: SparkSession, tmp_path: Path, topic: str, at: str | None, wrong: str
+) -> None:
+    shutil.copytree(SNAPSHOTS / "__cluster_metadata-0", tmp_path / f"{topic}-0")
+    with pytest.raises(JobError, match=wrong):
+        commands.metadata_report(spark, tmp_path, None if at is None else datetime.fromisoformat(at))
+
+
+def test_metadata_of_a_transaction_that_was_aborted_does_not_count(spark: SparkSession) -> None:
+    begin, end, abort = (b"\1\x17\0\0", b"\1\x18\0\0", b"\1\x19\0\0")
+    topic = b"\1\2\0" + TopicRecord(name="t").encode()
+    given = [topic, abort, topic, begin, topic, end, topic, begin, topic]  # the first one began before the log
+    schema = "topic string, offset long, timestamp timestamp, value binary, is_control boolean"
+    log = [(metadata.TOPIC, at, datetime.now(UTC), value, False) for at, value in enumerate(given)]
+    found = rows(metadata.records(spark.createDataFrame(log, schema)))
+    assert sorted(row["offset"] for row in found if row["record"]["type"] == "TopicRecord") == [2, 4, 6]
 
 
 def test_encodings_are_counted_as_in_one_process(frames: DataFrame) -> None:
@@ -454,6 +555,28 @@ def test_golden_messages_differ_where_a_byte_does(spark: SparkSession) -> None:
     assert rows(conform.golden_differences(corpus)) == []
     wrong = corpus.where("message = 'TopicRecord'").limit(1).withColumn("json", sf.lit("{}"))
     assert [row["check"] for row in rows(conform.golden_differences(wrong))] == ["json"]
+
+
+def test_damaged_lines_of_golden_files_are_differences(spark: SparkSession, tmp_path: Path) -> None:
+    good = {"kind": "message", "message": "TopicRecord", "version": 0, "hex": "", "json": {}}
+    lines = [json.dumps(good | {"hex": "0x"}), json.dumps(good | {"message": None, "hex": "00"}), "not JSON", ""]
+    (tmp_path / "some.jsonl").write_text("\n".join(lines))
+    (tmp_path / "empty").mkdir()
+    found = rows(conform.golden_differences(commands.golden_corpus(spark, tmp_path)))
+    assert [(row["check"], row["difference"].rpartition("its ")[2]) for row in found] == [
+        ("line", "bytes"),
+        ("line", "message"),
+        ("line", "message, version, bytes, json"),
+    ]
+    with pytest.raises(JobError, match="no golden messages; they are"):
+        commands.conform_report(spark, ["proposals"], 1, 0, tmp_path / "empty")
+
+
+def test_tables_of_which_one_cannot_be_written_leave_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    good, bad = (spark.range(2).select(column) for column in (sf.col("id"), sf.raise_error(sf.lit("no")).alias("id")))
+    with pytest.raises(PySparkException, match="no"):
+        write_tables(tmp_path, [Table("good", "", good, ()), Table("bad", "", bad, ())])
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("job", ["offsets", "traffic", "metadata"])

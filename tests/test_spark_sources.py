@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from struct import pack
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -27,11 +30,13 @@ from kipspark.sources.frame_rows import Chosen
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.snapshots import first_snapshots, read_snapshot
 from kipspark.sources.splits import Split, cut, position_before
-from kipwire import DecodeError, columns
+from kipwire import ConversionError, DecodeError, EncodeError, columns, convert
 from kipwire.records import Record, write_batch
 
 SEGMENTS = Path(__file__).parent / "data" / "segments"
+SNAPSHOTS = Path(__file__).parent / "data" / "snapshots"
 CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
 KAFKA = "kafka_messages"
 
@@ -149,6 +154,72 @@ def test_wrong_options_are_named(given: dict[str, str], wrong: str) -> None:
 
 def test_options_are_found_in_any_case() -> None:
     assert Options("s", {"TOPICS": "a, b"}, ("topics",)).texts("topics") == ("a", "b")
+
+
+# Snapshots.
+
+
+@pytest.mark.parametrize(
+    ("starts", "ends", "needed"),
+    [
+        ([142, 150], [146, 167, 254], 146),
+        ([142, 150], [142, 167], 142),
+        ([150, 190], [146, 187], 187),
+        ([190], [146, 187], None),
+        ([0, 100], [0, 90], 0),
+        ([0, 100], [90], None),  # the log says everything
+        ([190], [], None),
+    ],
+)
+def test_a_log_begins_with_the_oldest_snapshot_that_ends_in_it(
+    tmp_path: Path, starts: list[int], ends: list[int], needed: int | None
+) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    folder.mkdir()
+    for start in starts:
+        (folder / f"{start:020}.log").write_bytes(b"")
+    for name in (*[f"{end:020}-{1:010}.checkpoint" for end in ends], f"{150:020}-{1:010}.checkpoint.deleted"):
+        (folder / name).write_bytes(b"")
+    found = first_snapshots(str(tmp_path))
+    assert [one.end_offset for one in found] == ([] if needed is None else [needed])
+    assert first_snapshots(str(tmp_path), topics=["orders"]) == []
+
+
+def test_folders_of_replicas_have_one_snapshot_together(tmp_path: Path) -> None:
+    for replica, start, end in (("a", 150, 167), ("b", 100, 120)):
+        folder = tmp_path / replica / "__cluster_metadata-0"
+        folder.mkdir(parents=True)
+        (folder / f"{start:020}.log").write_bytes(b"")
+        (folder / f"{end:020}-{1:010}.checkpoint").write_bytes(b"")
+    (found,) = first_snapshots(str(tmp_path))
+    assert (Path(found.path).parent.parent.name, found.end_offset) == ("b", 120)
+
+
+def test_a_snapshot_has_its_records_without_those_around_them() -> None:
+    (snapshot,) = first_snapshots(str(SNAPSHOTS))
+    rows = read_snapshot(snapshot)
+    assert (snapshot.end_offset, snapshot.epoch, rows.num_rows) == (146, 1, 22)
+    assert {str(time) for time in rows.column("timestamp").to_pylist()} == {"2026-11-21 16:05:32.091000+00:00"}
+    decoded, faults = decode_metadata(Records("metadata"), rows.column("value"))
+    assert faults == {}
+    assert sum(row["type"] == "TopicRecord" for row in decoded.to_pylist()) == 3
+
+
+@pytest.mark.parametrize(
+    ("damage", "wrong"),
+    [
+        (lambda data: data[:-1], "is not whole: it does not end with a snapshot footer"),
+        (lambda data: b"", "is no snapshot: it does not begin with a snapshot header"),
+        (lambda data: data[:200] + b"!" + data[201:], r"crc at byte \d+"),
+    ],
+)
+def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], bytes], wrong: str) -> None:
+    folder = tmp_path / "__cluster_metadata-0"
+    shutil.copytree(SNAPSHOTS / folder.name, folder)
+    (snapshot,) = first_snapshots(str(tmp_path))
+    Path(snapshot.path).write_bytes(damage(Path(snapshot.path).read_bytes()))
+    with pytest.raises(SourceError, match=rf"{1:010}\.checkpoint: .*{wrong}"):
+        read_snapshot(snapshot)
 
 
 # Captures.
@@ -270,14 +341,70 @@ def test_every_message_has_a_union() -> None:
             assert union_type(Choice(KAFKA, name)).num_fields >= 1
 
 
-def test_a_value_that_a_version_has_no_field_for_is_not_dropped() -> None:
+@pytest.mark.parametrize(
+    ("name", "newer", "older"),
+    [
+        ("OffsetCommitValue", 4, [3, 2, 0]),
+        ("FetchResponse", 12, [11, 7, 4]),
+        ("JoinGroupRequest", 9, [8, 5, 4, 0]),
+        ("RegisterBrokerRecord", 3, [2, 1, 0]),
+        ("ListOffsetsResponse", 9, [4, 1]),
+        ("CreateTopicsRequest", 7, [5, 2]),
+    ],
+)
+def test_an_older_version_is_written_where_convert_would_and_with_its_bytes(
+    name: str, newer: int, older: list[int]
+) -> None:
+    random = Random(name)
+    newest = kafka_messages.message(name, newer)
+    made = [thinned(random_message(newest, random, unknown=False), random) for _ in range(100)]
+    rows = columns.decode(newest, [message.encode() for message in made])
+    verdicts = set()
+    for version in older:
+        expected: list[bytes | None] = []
+        for message in made:
+            try:
+                expected.append(convert(message, version).encode())
+            except (ConversionError, EncodeError):
+                expected.append(None)
+        data, faults = encode(Choice(KAFKA, name, version), rows)
+        assert data.to_pylist() == expected
+        assert set(faults) == {at for at, one in enumerate(expected) if one is None}
+        verdicts |= {one is None for one in expected}
+    assert False in verdicts
+
+
+def thinned(item: Any, random: Random) -> Any:
+    """The struct with most of its fields at their defaults, in all depths."""
+    for field in item.FIELDS:
+        if random.random() < 0.6:
+            setattr(item, field.name, field.default_value())
+        elif field.struct is not None and getattr(item, field.name) is not None:
+            inner = getattr(item, field.name)
+            for one in inner if field.array else [inner]:
+                thinned(one, random)
+    return item
+
+
+def test_only_what_may_be_dropped_is_dropped() -> None:
     rows = pa.array(
-        [{"offset": 1, "leader_epoch": 5, "metadata": "", "commit_timestamp": 2}, {"offset": 2, "metadata": ""}]
+        [
+            {"offset": 1, "metadata": "", "leader_epoch": 5, "commit_timestamp": 0},  # ignorable
+            {"offset": 1, "metadata": "", "commit_timestamp": 0, "no_such_field": 0},
+        ]
     )
-    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 0), rows)
-    assert data.to_pylist() == [None, None]
-    assert faults[0] == "OffsetCommitValue v0: leader_epoch: this version has no such field"
-    assert "commit_timestamp" in faults[1]
+    data, faults = encode(Choice(KAFKA, "OffsetCommitValue", 2), rows)
+    assert [value is None for value in data.to_pylist()] == [False, True]
+    assert faults == {1: "OffsetCommitValue v2: no_such_field: this version has no such field"}
+    requests = pa.array(
+        [
+            {"replica_id": -1, "isolation_level": level, "topics": [], "timeout_ms": timeout}
+            for level, timeout in ((0, 0), (1, 0), (0, None), (0, 5))
+        ]
+    )
+    data, faults = encode(Choice(KAFKA, "ListOffsetsRequest", 1), requests)
+    assert [value is None for value in data.to_pylist()] == [False, True, False, False]
+    assert faults == {1: "ListOffsetsRequest v1: isolation_level: this version has no such field"}
 
 
 def test_rows_that_cannot_be_written_cost_no_other_row() -> None:

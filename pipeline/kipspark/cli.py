@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -16,6 +19,7 @@ from rich.console import Console
 from kipspark import commands, samples
 from kipspark.console import show
 from kipspark.errors import JobError
+from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.page import page
 from kipspark.report import Report, first_rows
 from kipspark.session import open_session
@@ -32,6 +36,9 @@ app = typer.Typer(
 
 _RAISED = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)", re.MULTILINE)
 """The line of a traceback that tells what was raised in a Python worker."""
+
+_OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
+"""What stands before the reason why a task failed in Java."""
 
 _WIDTH_WITHOUT_TERMINAL = 160
 
@@ -57,9 +64,10 @@ Remote = Annotated[str | None, typer.Option(help="Address of a Spark Connect ser
 
 def main() -> None:
     """Run the command line; what goes wrong is one message, and exit status 1."""
+    logging.disable()  # py4j logs what is told here, and with a traceback
     try:
         app()
-    except (KipwireError, PySparkException, OSError) as error:
+    except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
         print(f"kipspark: {reason(error)}", file=sys.stderr)
         sys.exit(1)
 
@@ -82,7 +90,13 @@ def offsets(
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
-        commands.stream_commits(open_session(master, remote), place, out, checkpoint, every)
+        check_folder(out, "--out")
+        check_folder(checkpoint, "--checkpoint")
+        spark = open_session(master, remote)
+        try:
+            commands.stream_commits(spark, place, out, checkpoint, every)
+        finally:
+            spark.stop()
         return
     _run(lambda spark: commands.offsets_report(spark, place), out, html, master, remote)
 
@@ -123,7 +137,8 @@ def metadata(
     remote: Remote = None,
 ) -> None:
     """Topics, partitions, leaders and configuration of a cluster as of a time, from its metadata log."""
-    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), at), out, html, master, remote)
+    time = None if at is None else _time(at)
+    _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
 @app.command()
@@ -159,11 +174,22 @@ def conform(
         raise typer.Exit(1)
 
 
+def _time(text: str) -> datetime:
+    """A time as people write it, in UTC unless it says otherwise."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise JobError(f"--at: {text!r} is no time; write one such as '2026-11-21 08:00:50', in UTC") from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
 def reason(error: BaseException) -> str:
     """What to tell of an error: of one in a worker what was raised there, without the way it came."""
     if isinstance(error, PySparkException):
         raised = _RAISED.findall(str(error))
         return raised[-1][1] if raised else str(error).partition("\n")[0]
+    if isinstance(error, Py4JJavaError):  # of Java that Spark has no words for: the line behind the first tells it
+        return _OF_TASK.sub("", "".join(str(error).splitlines()[1:2]).removeprefix(": "))
     return str(error)
 
 
@@ -174,11 +200,20 @@ def _run(
     master: str | None,
     remote: str | None,
 ) -> bool:
-    """Run a job in a session of its own; whether any of its tables has rows."""
+    """Run a job in a session of its own; whether any of its tables has rows.
+
+    Raises:
+        JobError: there is no place for its tables or its page.
+    """
+    if out is not None:
+        check_empty(out)
+    if html is not None:
+        check_file(html)
     spark = open_session(master, remote)
-    has_rows = deliver(report_of(spark), out, html)
-    spark.stop()
-    return has_rows
+    try:
+        return deliver(report_of(spark), out, html)
+    finally:
+        spark.stop()
 
 
 def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
@@ -187,11 +222,10 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
     show(_console(), report, tables)
     if html is not None:
         text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
-        html.write_text(text, encoding="utf-8")
+        write_file(html, text)
         print(f"\nPage: {html}")
     if out is not None:
-        for table in report.tables:
-            table.frame.write.mode("overwrite").parquet(str(out / table.name))
+        write_tables(out, report.tables)
         print(f"\nTables: {out}")
     return any(shown.rows for shown in tables)
 

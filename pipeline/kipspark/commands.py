@@ -1,7 +1,11 @@
-"""The jobs as the command line runs them: from places to reports. Nothing is computed before a report is shown."""
+"""The jobs as the command line runs them: from places to reports.
+
+But for what notes tell, nothing is computed before a report is shown.
+"""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -9,11 +13,17 @@ from pyspark.sql import functions as sf
 
 from kipspark import charts
 from kipspark.errors import JobError
+from kipspark.interrupts import ctrl_c
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
 from kipspark.report import Chart, Report, Table
 from kipspark.types import struct_type
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+"""Whether a stream still runs."""
+_DOTS = 5000
+"""Of a chart over time: the last ones are shown."""
 
 
 def offsets_report(spark: SparkSession, path: Path) -> Report:
@@ -46,7 +56,7 @@ def offsets_report(spark: SparkSession, path: Path) -> Report:
                 shown=10,
             ),
         ),
-        (Chart("Lag over time", over_time.orderBy("time").limit(5000), charts.lag_over_time),),
+        (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(_DOTS), charts.lag_over_time),),
         ("Lag is the end of a partition at the time of the commit less the offset that was committed.",),
     )
 
@@ -76,7 +86,15 @@ def stream_commits(spark: SparkSession, path: Path, out: Path, checkpoint: Path,
     triggered = (
         writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
     )
-    triggered.start(str(out)).awaitTermination()
+    with ctrl_c() as pressed:
+        query = triggered.start(str(out))
+        while query.isActive and not pressed.wait(_SECONDS_BETWEEN_LOOKS):
+            pass
+        if pressed.is_set():
+            query.stop()
+            print(f"\nStopped; with the same --checkpoint the next run goes on where this one was: {checkpoint}")
+        else:
+            query.awaitTermination()  # raises what has ended it, if something has
 
 
 def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
@@ -136,14 +154,23 @@ def traffic_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
     )
 
 
-def metadata_report(spark: SparkSession, path: Path, at: str | None) -> Report:
-    """The history of a cluster, from the folder of its metadata log or one above."""
-    log = without_copies(spark.read.format("kafka_log").option("topics", metadata.TOPIC).load(str(path)))
-    counting = metadata.until(metadata.records(log), at).persist()
+def metadata_report(spark: SparkSession, path: Path, at: datetime | None) -> Report:
+    """The history of a cluster, from the folder of its metadata log or one above.
+
+    Raises:
+        JobError: there are no records of it, or none up to that time.
+    """
+    log_format = spark.read.format("kafka_log").options(topics=metadata.TOPIC, includeControl="true")
+    log = without_copies(log_format.load(str(path))).persist()
+    snapshot_format = spark.read.format("kafka_snapshot").options(topics=metadata.TOPIC)
+    snapshot = metadata.until(snapshot_format.load(str(path)), at).persist()
+    origin = _origin(path, at, log, snapshot)
+    records = metadata.records(metadata.until(log, at)).persist()
+    counting = metadata.with_snapshot(records, snapshot).persist()
     history = metadata.partition_history(counting).persist()
-    changes = metadata.changes(counting)
+    changes = metadata.changes(records)
     return Report(
-        f"Cluster metadata in {path}" + (f" as of {at}" if at else ""),
+        f"Cluster metadata in {path}" + (f" as of {_utc(at)}" if at else ""),
         (
             Table("topics", "Topics", metadata.topics(counting), ("created", "topic")),
             Table("partitions", "Partitions", metadata.partitions(history), ("topic", "partition")),
@@ -159,11 +186,45 @@ def metadata_report(spark: SparkSession, path: Path, at: str | None) -> Report:
         ),
         (
             Chart(
-                "What changed when", changes.select(sf.col("type").alias("name"), "time").orderBy("time"), charts.events
+                "What changed when",
+                changes.select(sf.col("type").alias("name"), "time").orderBy(sf.desc("offset")).limit(_DOTS),
+                charts.events,
             ),
         ),
-        ("The state is that of the log. What was before the log starts stands in a snapshot, which is not read.",),
+        (origin,),
     )
+
+
+def _origin(path: Path, at: datetime | None, log: DataFrame, snapshot: DataFrame) -> str:
+    """What the state of a cluster was made of."""
+    span = (sf.min("offset").alias("first"), sf.max("offset").alias("last"), sf.min("timestamp").alias("since"))
+    (whole,) = log.agg(*span).toArrow().to_pylist()
+    if whole["first"] is None:
+        raise JobError(
+            f"{path}: no records of {metadata.TOPIC}; its folder {metadata.TOPIC}-0 is in the log folder of a "
+            "controller, or where its metadata.log.dir says"
+        )
+    (used,) = metadata.until(log, at).agg(*span).toArrow().to_pylist()
+    if at is not None and used["last"] is None:
+        raise JobError(f"{path}: nothing is known as of {_utc(at)}: the log begins at {_utc(whole['since'])}")
+    taken = snapshot.select("snapshot", "end_offset", "timestamp").distinct().toArrow().to_pylist()
+    if taken:
+        (first,) = taken
+        return (
+            f"The state is that of the snapshot {Path(first['snapshot']).name}, which has what was before offset "
+            f"{first['end_offset']} ({_utc(first['timestamp'])}), and of the log from there to offset {used['last']}. "
+            "Times that the snapshot does not tell are left blank."
+        )
+    if whole["first"] == 0:
+        return f"The state is that of the log alone, which is there from its first record to offset {used['last']}."
+    return (
+        f"The state is that of the log alone, from offset {whole['first']} to {used['last']}. What was before is "
+        f"missing: the log does not begin at 0, and there is no snapshot of that{'' if at is None else ' time'}."
+    )
+
+
+def _utc(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def encodings_report(spark: SparkSession, path: Path, ports: str = "") -> Report:
@@ -194,28 +255,30 @@ def conform_report(spark: SparkSession, packages: list[str], count: int, seed: i
     rows = [tuple(case[name] for name in conform.CASES_SCHEMA.names) for case in known]
     # A partition for every few classes: reading them takes longer than checking their messages.
     cases = spark.createDataFrame(rows, struct_type(conform.CASES_SCHEMA)).repartition(max(len(rows) // 64, 1), "seed")
-    tables = [
-        Table(
-            "differences", "Random messages that differ", conform.differences(cases), ("package", "message", "version")
-        )
-    ]
+    different = conform.differences(cases).persist()
+    tables = [Table("differences", "Random messages that differ", different, ("package", "message", "version"))]
     notes = [f"{len(known) * count:,} random messages in {len(known)} versions of messages, seed {seed}."]
     if golden is not None:
-        corpus = golden_corpus(spark, golden)
-        tables.append(
-            Table(
-                "golden",
-                "Golden messages that differ",
-                conform.golden_differences(corpus),
-                ("package", "message", "version"),
+        corpus = golden_corpus(spark, golden).persist()
+        known_bytes = corpus.count()
+        if not known_bytes:
+            raise JobError(
+                f"{golden}: no golden messages; they are the lines of the kind message in *.jsonl or *.jsonl.gz"
             )
-        )
-        notes.append(f"{corpus.count():,} golden messages from {golden}.")
+        different = conform.golden_differences(corpus).persist()
+        tables.append(Table("golden", "Golden messages that differ", different, ("package", "message", "version")))
+        notes.append(f"{known_bytes:,} golden messages from {golden}.")
     return Report("Conformance", tuple(tables), (), tuple(notes))
 
 
 def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
-    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip."""
+    """Golden messages: JSON lines of the kind `message`, as tests/golden has them; files may be packed with gzip.
+
+    Lines that cannot be read are rows too, with nulls, so that a damaged file is no smaller one.
+
+    Raises:
+        JobError: there is no such place.
+    """
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")
     text = sf.col("value")
@@ -223,8 +286,9 @@ def golden_corpus(spark: SparkSession, path: Path) -> DataFrame:
     return (
         spark.read.option("pathGlobFilter", "*.jsonl*")
         .text(str(path))
+        .where(sf.trim(text) != "")
         .select(sf.from_json(text, schema).alias("line"), sf.get_json_object(text, "$.json").alias("json"))
-        .where((sf.col("line.kind") == "message") & sf.col("line.hex").isNotNull() & sf.col("json").isNotNull())
+        .where(sf.coalesce("line.kind", sf.lit("message")) == "message")
         .select(
             sf.lit("kafka_messages").alias("package"),
             "line.message",

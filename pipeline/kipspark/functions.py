@@ -93,8 +93,8 @@ def to_message(
     """The bytes of a column of structs, the reverse of `from_message` with the same arguments.
 
     Args:
-        rows: structs with the columns of the message. Those of tagged fields may be missing; fields that a version
-            does not have must be null.
+        rows: structs with the columns of the message. Those of tagged fields may be missing. A field that a version
+            does not have must be null or have its default, or be ignorable, by the rule of `kipwire.convert`.
         message: name of the message.
         version: that of all rows. None: that of each row's `_version`; what tells it is written before the message.
         package: the generated package that has the message.

@@ -10,25 +10,29 @@ from kipspark.report import Chart, Report, Row, Shown, cell
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; color: #1d2733; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
+h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13px; }
 th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid #e3e8ee; vertical-align: top; }
-th { color: #5a6b7d; font-weight: 600; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { max-width: 100%; height: auto; }
-.note { color: #5a6b7d; }
+th { color: #5a6b7d; font-weight: 600; vertical-align: bottom; } td { white-space: nowrap; }
+td.long { white-space: normal; min-width: 24rem; overflow-wrap: anywhere; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+svg { width: 100%; min-width: 44rem; max-width: 68rem; height: auto; }
+.note { color: #5a6b7d; overflow-wrap: anywhere; }
 """
+
+_LONG = 48
+"""Characters from which the text of a cell may be broken into lines."""
 
 
 def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row]]]) -> str:
-    """The page: charts first, then tables."""
-    parts = [f"<h1>{escape(report.title)}</h1>"]
-    parts += [f"<h2>{escape(chart.title)}</h2>{_svg(chart, rows)}" for chart, rows in charts if rows]
-    for shown in tables:
-        parts.append(f"<h2>{escape(shown.table.title)}</h2>")
-        parts.append(_table(shown) if shown.rows else '<p class="note">none</p>')
-        if not shown.is_all:
-            parts.append(f'<p class="note">and more: these are the first {len(shown.rows)}</p>')
+    """The page: the first table, which answers what most people ask, then charts, then the other tables."""
+    first, *others = [_section(shown) for shown in tables]
+    parts = [f"<h1>{escape(report.title)}</h1>", first]
+    parts += [
+        f'<h2>{escape(chart.title)}</h2><div class="scroll">{_svg(chart, rows)}</div>' for chart, rows in charts if rows
+    ]
+    parts += others
     parts += [f'<p class="note">{escape(note)}</p>' for note in report.notes]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -39,15 +43,25 @@ def page(report: Report, tables: list[Shown], charts: list[tuple[Chart, list[Row
     )
 
 
+def _section(shown: Shown) -> str:
+    content = _table(shown) if shown.rows else '<p class="note">none</p>'
+    more = "" if shown.is_all else f'\n<p class="note">and more: these are the first {len(shown.rows)}</p>'
+    return f"<h2>{escape(shown.table.title)}</h2>\n{content}{more}"
+
+
 def _table(shown: Shown) -> str:
     numbers = {name for name in shown.columns if any(isinstance(row[name], (int, float)) for row in shown.rows)}
     mark = {name: ' class="number"' if name in numbers else "" for name in shown.columns}
     head = "".join(f"<th{mark[name]}>{escape(name.replace('_', ' '))}</th>" for name in shown.columns)
     body = "\n".join(
-        "<tr>" + "".join(f"<td{mark[name]}>{escape(cell(row[name]))}</td>" for name in shown.columns) + "</tr>"
-        for row in shown.rows
+        "<tr>" + "".join(_cell(cell(row[name]), mark[name]) for name in shown.columns) + "</tr>" for row in shown.rows
     )
     return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+
+
+def _cell(text: str, mark: str) -> str:
+    attributes = ' class="long"' if len(text) > _LONG else mark
+    return f"<td{attributes}>{escape(text)}</td>"
 
 
 def _svg(chart: Chart, rows: list[Row]) -> str:

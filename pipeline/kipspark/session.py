@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
+from kipspark.errors import JobError
 from kipspark.java import use_java
 from kipspark.sources import register
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit has started this program: then it has chosen the master, and everything else."""
+
+_CONNECT_PORT = 15002
+"""Of a Spark Connect server, unless its address says otherwise."""
+_SECONDS_TO_ANSWER = 10
 
 
 def open_session(master: str | None = None, remote: str | None = None) -> SparkSession:
@@ -22,10 +29,11 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
 
     Raises:
-        JobError: there is no Java that Spark could run on.
+        JobError: there is no Java that Spark could run on, or nothing answers at that address.
     """
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     if remote is not None:
+        _check_answers(remote)
         spark = builder.remote(remote).getOrCreate()
     elif _SUBMITTED in os.environ:
         spark = builder.getOrCreate()
@@ -46,3 +54,18 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
         )
     register(spark)
     return spark
+
+
+def _check_answers(remote: str) -> None:
+    """Whether something answers at the address of a server; Spark itself tries for ten minutes."""
+    try:
+        address = urlsplit(remote)
+        host, port = address.hostname, address.port or _CONNECT_PORT
+    except ValueError as error:
+        raise JobError(f"--remote: {remote!r} is no address: {error}") from None
+    if address.scheme != "sc" or host is None:
+        raise JobError(f"--remote: {remote!r} is no address of a Spark Connect server, such as sc://localhost:15002")
+    try:
+        socket.create_connection((host, port), _SECONDS_TO_ANSWER).close()
+    except OSError as error:
+        raise JobError(f"--remote: nothing answers at {host}, port {port}: {error.strerror or error}") from None

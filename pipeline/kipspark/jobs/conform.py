@@ -115,19 +115,24 @@ def check_golden(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[dict[str, Any]] = []
         for number, line in enumerate(batch.to_pylist()):
             place = {**{name: line[name] for name in ("package", "message", "version", "bytes")}, "number": number}
-            try:
-                cls = registry(line["package"]).message(line["message"], line["version"])
-                found = _golden_difference(cls, line["bytes"], json.loads(line["json"]))
-            except (KipwireError, ValueError) as error:
-                found = {"decode": str(error)}
+            found = _golden_difference(line)
             rows += [{**place, "check": check, "difference": text} for check, text in found.items()]
         yield pa.RecordBatch.from_pylist(rows, DIFFERENCES_SCHEMA)
 
 
-def _golden_difference(cls: type[Message], data: bytes, form: dict[str, Any]) -> dict[str, str]:
-    """By check, what differs."""
-    message = cls.decode(data)
-    through_columns = columns.encode(cls, columns.decode(cls, [data]))[0].as_py()
+def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
+    """By check, what differs in a row of `GOLDEN_SCHEMA`."""
+    missing = [name for name, value in line.items() if value is None]
+    if missing:
+        return {"line": f"is no golden message: nothing can be read as its {', '.join(missing)}"}
+    data = line["bytes"]
+    try:
+        cls = registry(line["package"]).message(line["message"], line["version"])
+        form = json.loads(line["json"])
+        message = cls.decode(data)
+        through_columns = columns.encode(cls, columns.decode(cls, [data]))[0].as_py()
+    except (KipwireError, ValueError) as error:
+        return {"decode": str(error)}
     found = {
         "encode": _bytes_difference(data, message.encode()),
         "json": (

@@ -1,11 +1,15 @@
 """The history of a cluster, from `__cluster_metadata`: what changed, and how things stood at a time.
 
-Rows of `kafka_log` in, with each record once (see `replicas`). The log has one partition, and what it says depends on
-the order of its records: the window over transactions is over all of them, the others over those of one thing.
+Rows of `kafka_log` in, with each record once (see `replicas`), and those of `kafka_snapshot` for what was before the
+log begins. The log has one partition, and what it says depends on the order of its records: the window over
+transactions is over all of them, the others over those of one thing.
+
+    counting = with_snapshot(records(until(log, time)), until(snapshot, time))
 """
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,7 +22,12 @@ TOPIC = "__cluster_metadata"
 _BEGIN, _END, _ABORT = "BeginTransactionRecord", "EndTransactionRecord", "AbortTransactionRecord"
 _LEADER_UNCHANGED = -2
 _RESOURCES = {2: "topic", 4: "broker", 8: "broker logger", 16: "client metrics", 32: "group"}
-_NO_OPERATION = "NoOpRecord"
+_CHANGE_NOTHING = ("NoOpRecord", _BEGIN, _END, _ABORT)
+
+
+def until(rows: DataFrame, time: datetime | None) -> DataFrame:
+    """The rows of `kafka_log` up to a time, or of `kafka_snapshot` if it has nothing later; all where it is None."""
+    return rows if time is None else rows.where(sf.col("timestamp") <= sf.lit(time))
 
 
 def records(log: DataFrame) -> DataFrame:
@@ -35,13 +44,37 @@ def records(log: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(sf.lit(0)).orderBy("offset")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     after = in_order.rowsBetween(1, Window.unboundedFollowing)
+    # The begin of a transaction may stand before the log; one without an end does not count yet.
+    ends_with = sf.coalesce("after", sf.when(sf.col("before") == _BEGIN, _ABORT), sf.lit(_END))
     return (
         decoded.withColumn("before", sf.last(marker, ignorenulls=True).over(before))
         .withColumn("after", sf.first(marker, ignorenulls=True).over(after))
-        # Inside a transaction that was aborted, or has not ended yet.
-        .where(~(sf.col("before").eqNullSafe(_BEGIN) & (sf.coalesce("after", sf.lit(_ABORT)) == _ABORT)))
+        .where(ends_with != _ABORT)
         .drop("before", "after")
     )
+
+
+def with_snapshot(counting: DataFrame, snapshot: DataFrame) -> DataFrame:
+    """The records of a snapshot, and those of the log that it does not cover: offset, time and record.
+
+    The records of the snapshot stand at the offset before its end. Their time is null: a snapshot does not tell it.
+
+    Args:
+        counting: of `records`.
+        snapshot: rows of `kafka_snapshot`; none where the log says everything.
+
+    Raises:
+        BrokenMessageError: as `records`.
+    """
+    of_topic = snapshot.where(sf.col("topic") == TOPIC)
+    earlier = of_topic.select(
+        (sf.col("end_offset") - 1).alias("offset"),
+        sf.lit(None).cast("timestamp").alias("time"),
+        from_metadata("value").alias("record"),
+    )
+    covered = of_topic.agg(sf.coalesce(sf.max("end_offset"), sf.lit(0)).alias("covered"))
+    later = counting.crossJoin(sf.broadcast(covered)).where(sf.col("offset") >= sf.col("covered")).drop("covered")
+    return earlier.unionByName(later)
 
 
 def changes(counting: DataFrame) -> DataFrame:
@@ -52,21 +85,18 @@ def changes(counting: DataFrame) -> DataFrame:
     """
     columns = [name for name in counting.select("record.*").columns if name != "type"]
     text = sf.coalesce(*[sf.to_json(sf.col(f"record.{name}")) for name in columns])
-    return counting.where(sf.col("record.type") != _NO_OPERATION).select(
+    return counting.where(~sf.col("record.type").isin(*_CHANGE_NOTHING)).select(
         "offset", "time", sf.col("record.type").alias("type"), text.alias("record")
     )
-
-
-def until(counting: DataFrame, time: str | None) -> DataFrame:
-    """The records up to a time, as Spark reads one, such as `2026-11-21 08:00:50`; all where it is None."""
-    return counting if time is None else counting.where(sf.col("time") <= sf.lit(time).cast("timestamp"))
 
 
 def topics(counting: DataFrame) -> DataFrame:
     """All topics there ever were: topic, topic_id, created, removed (null while there is one), partitions.
 
+    `created` is null where that was before the log begins; topics that were removed before are not there.
+
     Args:
-        counting: of `records`; of `until` for an earlier time.
+        counting: of `with_snapshot`.
     """
     made = _of_type(counting, "TopicRecord").select(
         "record.topic_id", sf.col("record.name").alias("topic"), sf.col("time").alias("created")
@@ -89,8 +119,10 @@ def topics(counting: DataFrame) -> DataFrame:
 def partition_history(counting: DataFrame) -> DataFrame:
     """Every state a partition was in: topic, topic_id, partition, time, offset, leader, replicas, isr, is_removed.
 
+    `time` is null for the state that a snapshot tells of.
+
     Args:
-        counting: of `records`.
+        counting: of `with_snapshot`.
     """
     fields = ("leader", "replicas", "isr")
     whole = _of_type(counting, "PartitionRecord").select(
@@ -132,10 +164,10 @@ def partition_history(counting: DataFrame) -> DataFrame:
 
 
 def partitions(history: DataFrame) -> DataFrame:
-    """How the partitions of existing topics stand: the last row of each, and how many changes led there.
+    """How the partitions of existing topics stand: the last row of each, and how many changes in the log led there.
 
     Args:
-        history: of `partition_history`; of records `until` a time for an earlier state.
+        history: of `partition_history`.
     """
     return (
         history.where(~sf.col("is_removed"))
@@ -143,16 +175,16 @@ def partitions(history: DataFrame) -> DataFrame:
         .agg(
             *[sf.max_by(name, "offset").alias(name) for name in ("leader", "replicas", "isr")],
             sf.max("time").alias("changed"),
-            sf.count(sf.lit(1)).alias("changes"),
+            sf.count("time").alias("changes"),
         )
     )
 
 
 def configs(counting: DataFrame) -> DataFrame:
-    """The configuration that is set: resource_type, resource, name, value, time.
+    """The configuration that is set: resource_type, resource, name, value, time (null: before the log begins).
 
     Args:
-        counting: of `records`; of `until` for an earlier time.
+        counting: of `with_snapshot`.
     """
     names = reduce(
         lambda case, one: case.when(sf.col("record.resource_type") == one[0], one[1]),
@@ -192,10 +224,10 @@ def configs(counting: DataFrame) -> DataFrame:
 
 
 def brokers(counting: DataFrame) -> DataFrame:
-    """The registered brokers: broker_id, rack, endpoints, registered, is_fenced.
+    """The registered brokers: broker_id, rack, endpoints, registered (null: before the log begins), is_fenced.
 
     Args:
-        counting: of `records`; of `until` for an earlier time.
+        counting: of `with_snapshot`.
     """
     endpoints = sf.transform(
         "record.end_points", lambda one: sf.concat(one["name"], sf.lit("://"), one["host"], sf.lit(":"), one["port"])

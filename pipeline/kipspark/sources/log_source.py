@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
@@ -18,6 +18,9 @@ from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before
 from kipspark.types import struct_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit
 
 OPTIONS = (
     "topics",
@@ -145,16 +148,31 @@ class _LogStreamReader(DataSourceStreamReader):
     def __init__(self, request: _Request) -> None:
         self.request = request
         self.ends: dict[str, _End] = {}
+        self.reached: dict[str, int] = {}
+        self.target: dict[str, int] | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
         return {}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  Spark's own name
-        latest = dict(start)
-        for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
-            self.ends[folder] = end = _end(list(replica)[-1], self.ends.get(folder))
-            latest[folder] = max(end.offset, start.get(folder, 0))
+    # Until Spark 4.2 there are no arguments.
+    def latestOffset(  # noqa: N802  Spark's own name
+        self, start: dict[str, int] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, int]:
+        latest = dict(start or self.reached)
+        for folder, offset in (self._there() if self.target is None else self.target).items():
+            latest[folder] = max(offset, latest.get(folder, 0))
+        self.reached = latest
         return latest
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  Spark's own name
+        """Fix what this run goes to; it may take several batches, such as one that has failed before and another."""
+        self.target = self._there()
+
+    def _there(self) -> dict[str, int]:
+        """The end of each replica."""
+        for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
+            self.ends[folder] = _end(list(replica)[-1], self.ends.get(folder))
+        return {folder: end.offset for folder, end in self.ends.items()}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         work: list[Work] = []
@@ -174,6 +192,12 @@ class _LogStreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return _read(partition)
+
+
+with suppress(ImportError):  # until Spark 4.2 a run with availableNow is one batch, which may be one that has failed
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+    SupportsTriggerAvailableNow.register(_LogStreamReader)
 
 
 class _End(NamedTuple):

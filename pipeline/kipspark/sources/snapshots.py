@@ -1,0 +1,136 @@
+"""The snapshots of logs as Arrow batches, without Spark: what a log says that begins later than its first record.
+
+Only logs of controllers have snapshots, which is `__cluster_metadata`. A snapshot is a file beside the segments such as
+`00000000000000000612-0000000003.checkpoint`: the offset behind the last record that it covers, and the epoch of that
+one. Once there is one, the segments before it may go (KIP-630).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
+from kipspark.errors import SourceError
+from kipspark.sources.segments import Segment, find_segments
+from kipspark.sources.timestamps import TIMESTAMP, microseconds
+from kipwire import KipwireError
+from kipwire.records import ControlRecord, RecordBatch, control_record, read_segment
+
+SNAPSHOT_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("end_offset", pa.int64()),
+        ("epoch", pa.int32()),
+        ("timestamp", TIMESTAMP),
+        ("number", pa.int32()),
+        ("value", pa.binary()),
+        ("snapshot", pa.string()),
+    ]
+)
+"""The columns of `kafka_snapshot`; docs/spark.md explains them."""
+
+_FILE = re.compile(r"(?P<end_offset>\d{20})-(?P<epoch>\d{10})\.checkpoint")
+
+
+class Snapshot(NamedTuple):
+    """One snapshot of a partition's log."""
+
+    path: str
+    topic: str
+    partition: int
+    end_offset: int
+    """It covers all records before this offset."""
+    epoch: int
+    """That of the leader that wrote the last of them."""
+
+
+def first_snapshots(root: str, topics: Collection[str] = (), partitions: Collection[int] = ()) -> list[Snapshot]:
+    """For each partition the snapshot that its log begins with, if it has one.
+
+    That is the oldest one that ends at the first offset of the log or later; the log goes on behind it without a gap.
+    A log that is there from offset 0 on needs none but that of offset 0, which tells how the cluster was formatted.
+
+    Args:
+        root: as for `find_segments`; folders of several replicas of a partition count as one.
+        topics: only of these topics; all where empty.
+        partitions: only of partitions with these numbers; all where empty.
+
+    Raises:
+        SourceError: there is no such place, or no segment in it at all.
+    """
+    by_partition = sorted(find_segments(root, topics, partitions), key=_partition)
+    found = [_first(list(segments)) for _, segments in groupby(by_partition, _partition)]
+    return [snapshot for snapshot in found if snapshot is not None]
+
+
+def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
+    """The records of a snapshot, in its order, without the control records around them.
+
+    Raises:
+        SourceError: the file cannot be read, is damaged, or is not whole.
+    """
+    try:
+        batches = list(read_segment(snapshot.path))
+        values = [record.value for batch in batches if not batch.is_control for record in batch.records]
+        first, last = _control_at(batches, 0), _control_at(batches, -1)
+    except OSError as error:
+        raise SourceError(f"{snapshot.path}: cannot be read: {error.strerror or error}") from None
+    except KipwireError as error:
+        raise SourceError(f"{snapshot.path}: {error}") from None
+    header = first.value if first is not None else None
+    if not isinstance(header, SnapshotHeaderRecord):
+        raise SourceError(f"{snapshot.path}: is no snapshot: it does not begin with a snapshot header")
+    if last is None or last.type != "SNAPSHOT_FOOTER":
+        raise SourceError(f"{snapshot.path}: is not whole: it does not end with a snapshot footer; copy the file again")
+    of_file = {
+        "topic": snapshot.topic,
+        "partition": snapshot.partition,
+        "end_offset": snapshot.end_offset,
+        "epoch": snapshot.epoch,
+        "timestamp": microseconds(header.last_contained_log_timestamp),
+        "snapshot": snapshot.path,
+    }
+    arrays = {
+        name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))
+        for name, value in of_file.items()
+    }
+    arrays["number"] = pa.array(range(len(values)), pa.int32())
+    arrays["value"] = pa.array(values, pa.binary())
+    return pa.RecordBatch.from_arrays([arrays[name] for name in SNAPSHOT_SCHEMA.names], schema=SNAPSHOT_SCHEMA)
+
+
+def _partition(segment: Segment) -> tuple[str, int]:
+    return segment.topic, segment.partition
+
+
+def _first(segments: list[Segment]) -> Snapshot | None:
+    """The snapshot that the log of one partition begins with."""
+    start = min(segment.base_offset for segment in segments)
+    found = [
+        one for folder in sorted({segment.folder for segment in segments}) for one in _snapshots(folder, segments[0])
+    ]
+    fitting = [one for one in found if one.end_offset >= start and (start > 0 or one.end_offset == 0)]
+    return min(fitting, key=lambda one: (one.end_offset, one.path), default=None)
+
+
+def _snapshots(folder: str, of: Segment) -> Iterator[Snapshot]:
+    for name in os.listdir(folder):  # noqa: PTH208
+        file = _FILE.fullmatch(name)
+        if file is not None:
+            path = str(Path(folder) / name)
+            yield Snapshot(path, of.topic, of.partition, int(file["end_offset"]), int(file["epoch"]))
+
+
+def _control_at(batches: list[RecordBatch], index: int) -> ControlRecord | None:
+    """The first or the last record of all, if it is a control record."""
+    if not batches or not batches[index].is_control or not batches[index].records:
+        return None
+    return control_record(batches[index].records[index])

@@ -1,0 +1,84 @@
+"""The command line `kipspark` as far as it comes without a Spark session: what it refuses, and how it writes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kipspark
+from kipspark import cli
+from kipspark.interrupts import ctrl_c
+from kipspark.outputs import write_file
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        ("metadata --out {file}", r"file: is a file; --out needs a folder"),
+        ("metadata --out {file}/sub", r"sub: .*file is a file"),
+        ("metadata --out {full}", r"full: has files already, and nothing is overwritten"),
+        ("metadata --html {full}/none/page.html", r"page.html: there is no such folder as .*none"),
+        ("metadata --html {full}", r"full: is a folder; --html needs the name of a file"),
+        ("metadata --at yesterday", r"--at: 'yesterday' is no time; write one such as '2026-11-21 08:00:50', in UTC"),
+        (
+            "metadata --remote http://localhost",
+            r"'http://localhost' is no address of a Spark Connect server, such as sc:",
+        ),
+        ("metadata --remote sc://localhost:99999", r"'sc://localhost:99999' is no address: Port out of range"),
+        ("metadata --remote sc://127.0.0.1:{closed}", r"nothing answers at 127.0.0.1, port \d+: Connection refused"),
+        ("offsets --stream --out {full}", r"--stream needs --out and --checkpoint"),
+        ("offsets --stream --out {full} --checkpoint {file}", r"file: is a file; --checkpoint needs a folder"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_spark_starts(
+    arguments: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "kept").write_text("")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = server.getsockname()[1]
+    named = arguments.format(file=tmp_path / "file", full=tmp_path / "full", closed=closed)
+    monkeypatch.setattr(logging.root.manager, "disable", logging.NOTSET)  # which the command changes for good
+    monkeypatch.setattr(sys, "argv", ["kipspark", *named.split()])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+    assert re.search(wrong, told.err)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "kept"]
+
+
+def test_a_page_takes_the_place_of_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    write_file(page, "first")
+    with pytest.raises(UnicodeEncodeError):
+        write_file(page, "second \ud800")
+    assert page.read_text() == "first"
+    assert os.listdir(tmp_path) == ["page.html"]  # noqa: PTH208
+
+
+def test_the_first_ctrl_c_is_an_event_and_the_second_one_interrupts() -> None:
+    with ctrl_c() as pressed:
+        assert not pressed.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert pressed.wait(5)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_spark_submit_can_run_the_file_by_itself() -> None:
+    file = Path(kipspark.__file__).parent / "__main__.py"
+    done = subprocess.run([sys.executable, file, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "metadata" in done.stdout
