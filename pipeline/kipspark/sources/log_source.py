@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
@@ -18,6 +17,9 @@ from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before
 from kipspark.types import struct_type
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import ReadLimit
 
 OPTIONS = (
     "topics",
@@ -145,15 +147,20 @@ class _LogStreamReader(DataSourceStreamReader):
     def __init__(self, request: _Request) -> None:
         self.request = request
         self.ends: dict[str, _End] = {}
+        self.reached: dict[str, int] = {}
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
         return {}
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  Spark's own name
-        latest = dict(start)
+    # Until Spark 4.2 there are no arguments.
+    def latestOffset(  # noqa: N802  Spark's own name
+        self, start: dict[str, int] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, int]:
+        latest = dict(start or self.reached)
         for folder, replica in groupby(self.request.segments(), lambda segment: segment.folder):
             self.ends[folder] = end = _end(list(replica)[-1], self.ends.get(folder))
-            latest[folder] = max(end.offset, start.get(folder, 0))
+            latest[folder] = max(end.offset, latest.get(folder, 0))
+        self.reached = latest
         return latest
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
