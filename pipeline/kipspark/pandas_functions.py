@@ -1,7 +1,7 @@
 """Functions of columns for Spark 4.0, whose own go by pandas: the same values as those of Arrow's functions, slower.
 
-pandas has no integers beside nulls, and Spark makes a frame of a struct, which then cannot be null. So a struct goes in as
-JSON, and comes out as the one element of a list.
+pandas has no integers beside nulls, and Spark makes a frame of a struct, which then cannot be null. So a struct goes in
+as JSON, and comes out as the one element of a list.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, StructType
 
 from kipspark.errors import JobError
+
+_functions: Any = sf
+"""Whose pandas_udf has types for decorators alone."""
 
 _TYPES = {
     "boolean": pa.bool_(),
@@ -49,8 +52,8 @@ def decoder(function: Callable[..., pa.Array], type_: StructType) -> Callable[..
         rows = function(*[pa.array(part, pa.binary()) for part in data]).to_pylist(maps_as_pydicts="strict")
         return pd.Series([None if row is None else [row] for row in rows], dtype=object)
 
-    udf: Any = sf.pandas_udf(decoded, ArrayType(type_))  # type: ignore[call-overload]
-    return lambda *columns: udf(*columns)[0]
+    listed = _functions.pandas_udf(decoded, ArrayType(type_))
+    return lambda *columns: listed(*columns)[0]
 
 
 def encoder(function: Callable[[pa.Array], pa.Array]) -> Callable[..., Column]:
@@ -65,8 +68,8 @@ def encoder(function: Callable[[pa.Array], pa.Array]) -> Callable[..., Column]:
         values = [None if pd.isna(row) else _value(json.loads(row), type_) for row in rows]
         return pd.Series(function(pa.array(values, type_)).to_pylist(), dtype=object)
 
-    udf: Any = sf.pandas_udf(encoded, "binary")  # type: ignore[call-overload]
-    return lambda column: udf(sf.to_json(column), sf.typeof(column))
+    typed = _functions.pandas_udf(encoded, "binary")
+    return lambda column: typed(sf.to_json(column), sf.typeof(column))
 
 
 def arrow_type(text: str) -> pa.DataType:

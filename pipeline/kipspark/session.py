@@ -14,12 +14,18 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit has started this program: then it has chosen the master, and everything else."""
 
 
-def open_session(master: str | None = None, remote: str | None = None) -> SparkSession:
+def is_submitted() -> bool:
+    """Whether spark-submit has started this program."""
+    return _SUBMITTED in os.environ
+
+
+def open_session(master: str | None = None, remote: str | None = None, jars: str = "") -> SparkSession:
     """A session with the data sources of kipspark.
 
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
+        jars: paths of jars for Spark, with commas between; a server, and spark-submit, have their own.
 
     Raises:
         JobError: there is no Java that Spark could run on.
@@ -27,7 +33,7 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
     builder = SparkSession.builder.appName("kipspark").config("spark.sql.session.timeZone", "UTC")
     if remote is not None:
         spark = builder.remote(remote).getOrCreate()
-    elif _SUBMITTED in os.environ:
+    elif is_submitted():
         spark = builder.getOrCreate()
     else:
         use_java()
@@ -42,6 +48,7 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "OFF")  # what goes wrong is told by the command
+            .config("spark.jars", jars)
             .getOrCreate()
         )
     register(spark)
