@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
@@ -38,6 +39,10 @@ _OURS = {
     "assign": "topics",
 }
 """Options of the connector that are arguments here."""
+_UNLESS_GIVEN = {
+    "groupidprefix": READER_GROUPS,
+    "kafka.allow.auto.create.topics": "false",  # else asking for a topic can make it
+}
 _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _SECONDS_TO_ANSWER = 15
 _HASTY = {
@@ -98,8 +103,9 @@ def live_ends(
         asked.pop("kafka.isolation.level", None)  # the end is that of all records
         # The connector tells ends in the progress of a stream alone; this one starts there, and so reads nothing.
         stream = spark.readStream.format("kafka").options(**asked).load().writeStream.format("noop")
-        query = stream.trigger(availableNow=True).start()
-        query.awaitTermination()
+        with _newer_way(spark):
+            query = stream.trigger(availableNow=True).start()
+            query.awaitTermination()
         for progress in query.recentProgress:
             found = json.loads(progress.sources[0].endOffset or "{}")
             rows = [(topic, int(number), end) for topic, ends in found.items() for number, end in ends.items()]
@@ -117,16 +123,23 @@ def _chosen(
     for option, argument in _OURS.items():
         if option in given:
             raise SourceError(f"live topics: the option {option} is given by the argument {argument}")
-    common = {"groupidprefix": READER_GROUPS} | given | {"kafka.bootstrap.servers": bootstrap_servers}
-    before = str(spark.conf.get(OLDER_WAY, "false"))
-    spark.conf.set(OLDER_WAY, "false")  # only the newer way notices that something is not there
-    try:
+    common = _UNLESS_GIVEN | given | {"kafka.bootstrap.servers": bootstrap_servers}
+    with _newer_way(spark):  # which alone notices that something is not there
         _look(spark, names, common)
-    finally:
-        spark.conf.set(OLDER_WAY, before)
     if any(name.startswith("__") for name in names):
         spark.conf.set(OLDER_WAY, "true")
     return {"startingoffsets": "earliest"} | common | {"subscribe": ",".join(names), "includeheaders": "true"}
+
+
+@contextmanager
+def _newer_way(spark: SparkSession) -> Iterator[None]:
+    """Fetch offsets without a consumer for a while, whatever the session was set to."""
+    before = str(spark.conf.get(OLDER_WAY, "false"))
+    spark.conf.set(OLDER_WAY, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(OLDER_WAY, before)
 
 
 def _names(topics: Iterable[str]) -> list[str]:
