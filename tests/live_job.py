@@ -32,7 +32,11 @@ def follow(spark: SparkSession, address: str, topics: list[str], out: Path, chec
 def main(what: str, address: str, topics: str, *places: str) -> None:
     """Do the one or the other."""
     spark = open_session("local[2]", None, connector_jars())
-    {"read": read, "follow": follow}[what](spark, address, topics.split(","), *map(Path, places))
+    out, *checkpoint = map(Path, places)
+    if what == "read":
+        read(spark, address, topics.split(","), out)
+    else:
+        follow(spark, address, topics.split(","), out, *checkpoint)
     spark.stop()
 
 

@@ -126,7 +126,7 @@ def written_by_stream(place: Path) -> list[dict[str, Any]]:
     for step in sorted((place / "_spark_metadata").glob("[0-9]*")):
         finished += [part for line in step.read_text().splitlines() for part in line.split('"') if "part-" in part]
     paths = [str(place / Path(name).name) for name in dict.fromkeys(finished)]
-    return dataset.dataset(paths).to_table().to_pylist() if paths else []  # type: ignore[no-any-return]
+    return dataset.dataset(paths).to_table().to_pylist() if paths else []
 
 
 def place_of(row: dict[str, Any]) -> tuple[str, int, int]:
@@ -208,8 +208,8 @@ def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_p
     with traffic.admin_client(ADDRESS) as admin:
         admin.create_topics([NewTopic(STREAMED, 2, 1)], wait_for_metadata=True)
     traffic.send_numbers(ADDRESS, STREAMED, range(count))
-    command = ("python", str(ROOT / "tests" / "live_job.py"), "follow", ADDRESS, STREAMED, str(out))
-    command += (str(tmp_path / "checkpoint"),)
+    places = (str(out), str(tmp_path / "checkpoint"))
+    command = ("python", str(ROOT / "tests" / "live_job.py"), "follow", ADDRESS, STREAMED, *places)
     seen = []
     for wanted in (1, count // 2, count):
         with live_spark.running(*command) as process:

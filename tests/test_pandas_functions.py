@@ -17,6 +17,9 @@ import kipspark
 from kipspark import functions
 from kipspark.errors import JobError
 from kipspark.jobs.random_messages import random_message
+from kipspark.messages.choice import Choice
+from kipspark.messages.decoding import decode_strictly
+from kipspark.messages.records import Records, decode_coordinator
 from kipspark.pandas_functions import arrow_type
 
 pytestmark = [
@@ -56,16 +59,14 @@ def test_messages_of_all_kinds_come_back_by_pandas(spark: SparkSession, without_
     for name, version in MESSAGES:
         cls = kafka_messages.message(name, version)
         messages = [random_message(cls, random, unknown=True) for _ in range(60)]
-        data = [message.encode() for message in messages]  # type: ignore[attr-defined]
+        data = [message.encode() for message in messages]
         frame = spark.createDataFrame([(one,) for one in [*data, None]], "data binary")
         rows = frame.select("data", kipspark.from_message("data", name, version).alias("m"))
         whole = rows.select("data", "m", kipspark.to_message("m", name, version).alias("again")).toArrow()
         assert whole["again"].to_pylist() == whole["data"].to_pylist() == [*data, None]
-        expected = functions.decode_strictly(
-            functions._choice("kafka_messages", name, version, None), pa.array([*data, None], pa.binary())
-        )
+        expected = decode_strictly(Choice("kafka_messages", name, version), pa.array([*data, None], pa.binary()))
         assert whole["m"].to_pylist() == expected.to_pylist()
-    assert any(message._unknown_tagged_fields for message in messages)  # type: ignore[attr-defined]
+    assert any(message._unknown_tagged_fields for message in messages)
 
 
 def test_broken_messages_and_records_of_two_columns_go_by_pandas_too(
@@ -73,9 +74,9 @@ def test_broken_messages_and_records_of_two_columns_go_by_pandas_too(
 ) -> None:
     log = spark.read.format("kafka_log").option("topics", "__consumer_offsets").load(str(SEGMENTS))
     by_pandas = log.select(kipspark.from_coordinator("key", "value").alias("r")).toArrow()["r"].to_pylist()
-    records = functions.Records("group", ())
+    records = Records("group", ())
     keys, values = (log.select(name).toArrow()[name].combine_chunks() for name in ("key", "value"))
-    assert by_pandas == functions.decode_coordinator(records, keys, values)[0].to_pylist()
+    assert by_pandas == decode_coordinator(records, keys, values)[0].to_pylist()
 
     frame = spark.createDataFrame([(b"\0\4\0\0",), (None,)], "data binary")
     error = kipspark.error_of_message("data", "OffsetCommitValue").alias("error")
