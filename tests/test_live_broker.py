@@ -213,7 +213,7 @@ def test_a_stream_that_is_killed_gives_each_record_once(live_spark: Spark, tmp_p
     seen = []
     for wanted in (1, count // 2, count):
         with live_spark.running(*command) as process:
-            until = monotonic() + 120
+            until = monotonic() + 240
             while len(written_by_stream(out)) < wanted and monotonic() < until:
                 assert process.poll() is None
                 sleep(0.1)
