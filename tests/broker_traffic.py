@@ -6,7 +6,7 @@ import asyncio
 import getpass
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,6 +126,21 @@ def send_with_aiokafka(address: str, topic: str, count: int) -> list[Sent]:
         return sent
 
     return asyncio.run(send())
+
+
+def send_numbers(address: str, topic: str, numbers: Iterable[int]) -> None:
+    """Records whose values are numbers, in digits."""
+    producer = KafkaProducer(bootstrap_servers=address, linger_ms=20)
+    for number in numbers:
+        producer.send(topic, value=b"%d" % number)
+    producer.close()
+
+
+def partitions(described: Iterable[dict[str, Any]]) -> list[Any]:
+    """The partitions of topics that an admin client has described."""
+    return [
+        TopicPartition(topic["name"], part["partition_index"]) for topic in described for part in topic["partitions"]
+    ]
 
 
 def fill_segments(address: str) -> list[Sent]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -45,31 +42,6 @@ SEGMENTS = Path(__file__).parent / "data" / "segments"
 SNAPSHOTS = Path(__file__).parent / "data" / "snapshots"
 CAPTURE = Path(__file__).parent.parent / "examples" / "capture"
 GOLDEN = Path(__file__).parent / "golden"
-
-
-@pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    from kipspark.java import use_java
-    from kipspark.sources import register
-
-    use_java()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    session = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "OFF")
-        .config("spark.sql.shuffle.partitions", "1")
-        .config("spark.sql.session.timeZone", "UTC")
-        # Planning again and compiling take longer than what few rows need.
-        .config("spark.sql.adaptive.enabled", "false")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .getOrCreate()
-    )
-    register(session)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from kipspark.connector import connector_jars
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.functions import (
     counted,
@@ -23,6 +24,7 @@ from kipspark.functions import (
     schema_of_message,
     to_message,
 )
+from kipspark.live import live, live_ends, live_stream
 from kipspark.sources import register
 from kipspark.tables import with_message
 
@@ -30,6 +32,7 @@ __all__ = [
     "BrokenMessageError",
     "JobError",
     "SourceError",
+    "connector_jars",
     "counted",
     "error_of_coordinator",
     "error_of_message",
@@ -37,6 +40,9 @@ __all__ = [
     "from_coordinator",
     "from_message",
     "from_metadata",
+    "live",
+    "live_ends",
+    "live_stream",
     "register",
     "schema_of_message",
     "to_message",

@@ -10,19 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import pyspark
 import typer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from rich.console import Console
 
 from kipspark import commands, samples
+from kipspark.client_config import client_options
+from kipspark.connector import REPOSITORY, TRIED, connector_jars, fetch
 from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.page import page
 from kipspark.report import Report, first_rows
-from kipspark.session import open_session
+from kipspark.session import is_submitted, open_session
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
 from kipwire import KipwireError
@@ -41,6 +44,9 @@ _OF_TASK = re.compile(r"^.* Lost task .*? executor [^)]*\): (?:[\w.]+: )?")
 """What stands before the reason why a task failed in Java."""
 
 _WIDTH_WITHOUT_TERMINAL = 160
+
+ReportOf = Callable[[SparkSession], Report]
+CommitsOf = Callable[[SparkSession], DataFrame]
 
 # Absolute, since Spark's workers have other working folders than the user.
 Place = Annotated[Path | None, typer.Argument(help="A folder; the sample data if none is given.", resolve_path=True)]
@@ -75,6 +81,12 @@ def main() -> None:
 @app.command()
 def offsets(
     path: Place = None,
+    bootstrap_servers: Annotated[
+        str | None, typer.Option(help="Brokers such as localhost:9092: what is committed now, instead of a PATH.")
+    ] = None,
+    command_config: Annotated[
+        Path | None, typer.Option(help="File of settings for the client that asks the brokers.")
+    ] = None,
     out: Out = None,
     html: Html = None,
     stream: Annotated[bool, typer.Option(help="Write commits to --out as they come; needs --checkpoint.")] = False,
@@ -85,20 +97,50 @@ def offsets(
     master: Master = None,
     remote: Remote = None,
 ) -> None:
-    """Commits of groups, lag over time and membership, from log folders of brokers."""
-    place = path or samples.segments()
+    """Commits of groups, lag and membership, over time from log folders of brokers, or as it is now from brokers."""
+    if path is not None and bootstrap_servers is not None:
+        raise JobError("a PATH or --bootstrap-servers, not both")
+    if command_config is not None and bootstrap_servers is None:
+        raise JobError("--command-config is for the brokers of --bootstrap-servers")
+    jars = ""
+    if bootstrap_servers is None:
+        place = path or samples.segments()
+        report_of: ReportOf = lambda spark: commands.offsets_report(spark, place)  # noqa: E731
+        commits_of: CommitsOf = lambda spark: commands.commits_of_folders(spark, place)  # noqa: E731
+    else:
+        brokers = bootstrap_servers, client_options(command_config) if command_config else {}
+        report_of = lambda spark: commands.live_offsets_report(spark, *brokers)  # noqa: E731
+        commits_of = lambda spark: commands.commits_of_brokers(spark, *brokers)  # noqa: E731
+        if remote is None and not is_submitted():
+            jars = connector_jars()
     if stream:
         if out is None or checkpoint is None:
             raise JobError("--stream needs --out and --checkpoint")
         check_folder(out, "--out")
         check_folder(checkpoint, "--checkpoint")
-        spark = open_session(master, remote)
+        spark = open_session(master, remote, jars)
         try:
-            commands.stream_commits(spark, place, out, checkpoint, every)
+            commands.write_stream(commits_of(spark), out, checkpoint, every)
         finally:
             spark.stop()
         return
-    _run(lambda spark: commands.offsets_report(spark, place), out, html, master, remote)
+    _run(report_of, out, html, master, remote, jars)
+
+
+@app.command()
+def connector(
+    repository: Annotated[str, typer.Option(help="Address of a Maven repository.")] = REPOSITORY,
+) -> None:
+    """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.live."""
+    version = pyspark.__version__
+    print(f"Fetching Spark's Kafka connector for pyspark {version} from {repository} (some 10 MB)", flush=True)
+    place = fetch(repository)
+    print(f"{place}:")
+    for jar in sorted(place.iterdir()):
+        print(f"  {jar.name}")
+    print('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
+    if version != TRIED:
+        print(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
 
 
 @app.command()
@@ -194,11 +236,12 @@ def reason(error: BaseException) -> str:
 
 
 def _run(
-    report_of: Callable[[SparkSession], Report],
+    report_of: ReportOf,
     out: Path | None,
     html: Path | None,
     master: str | None,
     remote: str | None,
+    jars: str = "",
 ) -> bool:
     """Run a job in a session of its own; whether any of its tables has rows.
 
@@ -209,7 +252,7 @@ def _run(
         check_empty(out)
     if html is not None:
         check_file(html)
-    spark = open_session(master, remote)
+    spark = open_session(master, remote, jars)
     try:
         return deliver(report_of(spark), out, html)
     finally:

@@ -5,6 +5,7 @@ But for what notes tell, nothing is computed before a report is shown.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from kipspark.interrupts import ctrl_c
 from kipspark.jobs import conform, encodings, metadata, offsets, traffic
 from kipspark.jobs.replicas import without_copies
 from kipspark.jobs.transactions import committed
+from kipspark.live import COMMITTED_ONLY, READER_GROUPS, live, live_ends, live_stream
 from kipspark.report import Chart, Report, Table
 from kipspark.types import struct_type
 
@@ -40,49 +42,89 @@ def offsets_report(spark: SparkSession, path: Path) -> Report:
             Table(
                 "groups", "Where groups stand", offsets.latest(lagging), (sf.desc("lag"), "group", "topic", "partition")
             ),
-            Table(
-                "membership",
-                "Who came and went",
-                offsets.membership(committed(log)),
-                ("time", "log_partition", "log_offset", "event"),
-                hidden=("log_partition", "log_offset"),
-            ),
-            Table(
-                "commits",
-                "The last commits",
-                lagging,
-                (sf.desc("time"), "group", "topic", "partition"),
-                hidden=("leader_epoch", "metadata", "is_deleted", "log_partition", "log_offset"),
-                shown=10,
-            ),
+            _membership_table(offsets.membership(committed(log))),
+            _commits_table(lagging),
         ),
         (Chart("Lag over time", over_time.orderBy(sf.desc("time")).limit(_DOTS), charts.lag_over_time),),
         ("Lag is the end of a partition at the time of the commit less the offset that was committed.",),
     )
 
 
-def stream_commits(spark: SparkSession, path: Path, out: Path, checkpoint: Path, seconds: int | None) -> None:
-    """Write commits to Parquet files as they come; goes on where the checkpoint says.
+def live_offsets_report(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> Report:
+    """Groups as they stand now, from the live `__consumer_offsets`.
 
-    Args:
-        spark: the session.
-        path: the log folders of one broker.
-        out: where the files go.
-        checkpoint: what was read so far.
-        seconds: how often to look for new ones; None: write what there is, and end.
+    Raises:
+        SourceError: as `live`.
+    """
+    # Kept, since reading adds to this topic: the groups that Spark reads with are members, too.
+    log = live(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}).persist()
+    commits = offsets.commits(log).persist()
+    topics = [row["topic"] for row in commits.select("topic").distinct().collect()]
+    groups = offsets.standing(commits, live_ends(spark, bootstrap_servers, topics, options))
+    came_and_went = offsets.membership(log).where(~sf.col("group").startswith(READER_GROUPS))
+    return Report(
+        f"Consumer groups at {bootstrap_servers}",
+        (
+            Table("groups", "Where groups stand", groups, (sf.desc("lag"), "group", "topic", "partition")),
+            _membership_table(came_and_went),
+            _commits_table(commits),
+        ),
+        notes=(
+            "Lag is the end of a partition now less the offset that was committed. What it was at the time of a commit "
+            "only log folders tell: kipspark offsets PATH.",
+            "Commits of transactions that were aborted do not count. While a transaction is open, commits that were "
+            "made behind its own are not seen.",
+            f"Groups that Spark reads with, {READER_GROUPS}-..., are left out of who came and went.",
+        ),
+    )
+
+
+def _membership_table(events: DataFrame) -> Table:
+    place = ("log_partition", "log_offset")
+    return Table("membership", "Who came and went", events, ("time", *place, "event"), hidden=place)
+
+
+def _commits_table(commits: DataFrame) -> Table:
+    return Table(
+        "commits",
+        "The last commits",
+        commits,
+        (sf.desc("time"), "group", "topic", "partition"),
+        hidden=("leader_epoch", "metadata", "is_deleted", "log_partition", "log_offset"),
+        shown=10,
+    )
+
+
+def commits_of_folders(spark: SparkSession, path: Path) -> DataFrame:
+    """Commits as a stream, from the log folders of one broker.
 
     Raises:
         JobError: there is no such folder.
     """
     if not path.exists():
         raise JobError(f"{path}: there is no such file or folder")
-    log = spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path))
-    writer = (
-        offsets.commits(log)
-        .writeStream.format("parquet")
-        .option("checkpointLocation", str(checkpoint))
-        .outputMode("append")
-    )
+    return offsets.commits(spark.readStream.format("kafka_log").option("topics", offsets.TOPIC).load(str(path)))
+
+
+def commits_of_brokers(spark: SparkSession, bootstrap_servers: str, options: Mapping[str, str]) -> DataFrame:
+    """Commits as a stream, from the live `__consumer_offsets`, without those of transactions that were aborted.
+
+    Raises:
+        SourceError: as `live`.
+    """
+    return offsets.commits(live_stream(spark, bootstrap_servers, [offsets.TOPIC], {**options, **COMMITTED_ONLY}))
+
+
+def write_stream(commits: DataFrame, out: Path, checkpoint: Path, seconds: int | None) -> None:
+    """Write a stream to Parquet files as it comes; goes on where the checkpoint says.
+
+    Args:
+        commits: the stream.
+        out: where the files go.
+        checkpoint: what was read so far.
+        seconds: how often to look for new ones; None: write what there is, and end.
+    """
+    writer = commits.writeStream.format("parquet").option("checkpointLocation", str(checkpoint)).outputMode("append")
     triggered = (
         writer.trigger(availableNow=True) if seconds is None else writer.trigger(processingTime=f"{seconds} seconds")
     )

@@ -278,4 +278,10 @@ def _with_error(type_: pa.StructType) -> pa.StructType:
 
 def _column_function(function: Callable[..., pa.Array], type_: StructType | str) -> ColumnFunction:
     functions: Any = sf  # whose arrow_udf has types for decorators alone
+    if not hasattr(functions, "arrow_udf"):  # Spark 4.0
+        from kipspark import pandas_functions
+
+        if isinstance(type_, StructType):
+            return pandas_functions.decoder(function, type_)
+        return pandas_functions.encoder(function)
     return cast(ColumnFunction, functions.arrow_udf(function, type_))

@@ -21,12 +21,18 @@ _CONNECT_PORT = 15002
 _SECONDS_TO_ANSWER = 10
 
 
-def open_session(master: str | None = None, remote: str | None = None) -> SparkSession:
+def is_submitted() -> bool:
+    """Whether spark-submit has started this program."""
+    return _SUBMITTED in os.environ
+
+
+def open_session(master: str | None = None, remote: str | None = None, jars: str = "") -> SparkSession:
     """A session with the data sources of kipspark.
 
     Args:
         master: such as `local[4]`; None for all cores of this machine, or for what spark-submit has chosen.
         remote: address of a Spark Connect server, such as `sc://localhost`; kipwire has to be installed there too.
+        jars: paths of jars for Spark, with commas between; a server, and spark-submit, have their own.
 
     Raises:
         JobError: there is no Java that Spark could run on, or nothing answers at that address.
@@ -35,7 +41,7 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
     if remote is not None:
         _check_answers(remote)
         spark = builder.remote(remote).getOrCreate()
-    elif _SUBMITTED in os.environ:
+    elif is_submitted():
         spark = builder.getOrCreate()
     else:
         use_java()
@@ -50,6 +56,7 @@ def open_session(master: str | None = None, remote: str | None = None) -> SparkS
             .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.log.level", "OFF")  # what goes wrong is told by the command
+            .config("spark.jars", jars)
             .getOrCreate()
         )
     register(spark)

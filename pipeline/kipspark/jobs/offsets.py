@@ -1,7 +1,7 @@
 """Groups over time, from `__consumer_offsets`: what was committed, how far behind that was, who came and went.
 
 Rows of `kafka_log` in, with each record once (see `replicas`), and for exact results without those of transactions
-that were aborted (see `transactions`).
+that were aborted (see `transactions`). Or rows of `kipspark.live`, which tell of the present.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def commits(log: DataFrame) -> DataFrame:
 
     Columns: group, topic, partition, time, offset, leader_epoch, metadata, is_deleted, is_transactional, log_partition,
     log_offset. `offset` is the next one that the group would read; it is null where the commit was deleted.
+    `is_transactional` is there where the log tells it.
     """
     record = from_coordinator("key", "value", types=[_COMMIT])
     key, value = sf.col("record.key.offset_commit"), sf.col("record.value.offset_commit")
@@ -53,7 +54,7 @@ def commits(log: DataFrame) -> DataFrame:
             value["leader_epoch"].alias("leader_epoch"),
             value["metadata"].alias("metadata"),
             value.isNull().alias("is_deleted"),
-            "is_transactional",
+            *_told(log),
             sf.col("log_partition"),
             sf.col("log_offset"),
         )
@@ -94,15 +95,11 @@ def with_lag(committed: DataFrame, grown: DataFrame) -> DataFrame:
     both = committed.withColumn("grown_to", sf.lit(None).cast("bigint")).unionByName(
         grown.withColumnRenamed("end_offset", "grown_to"), allowMissingColumns=True
     )
-    lag = sf.when(
-        sf.col("end_offset").isNotNull() & sf.col("offset").isNotNull(),
-        sf.greatest(sf.col("end_offset") - sf.col("offset"), sf.lit(0)),
-    )
     return (
         both.withColumn("end_offset", sf.max("grown_to").over(until_now))
         .where(sf.col("group").isNotNull())
         .drop("grown_to")
-        .withColumn("lag", lag)
+        .withColumn("lag", _lag())
     )
 
 
@@ -114,21 +111,49 @@ def latest(lagging: DataFrame) -> DataFrame:
     Args:
         lagging: of `with_lag`.
     """
-    order = sf.struct("log_offset")
+    return _last(lagging, _of_last("end_offset"), _of_last("lag"), sf.max("lag").alias("highest_lag"))
+
+
+def standing(committed: DataFrame, ends_now: DataFrame) -> DataFrame:
+    """Where each group stands now: as `latest`, without the highest lag, with the ends and the lag of the present.
+
+    Both are null where the topic, or that partition of it, does not exist any more.
+
+    Args:
+        committed: of `commits`.
+        ends_now: topic, partition and end_offset, such as those of `kipspark.live_ends`.
+    """
+    stand = _last(committed).join(sf.broadcast(ends_now), ["topic", "partition"], "left").withColumn("lag", _lag())
+    return stand.select(
+        *("group", "topic", "partition", "offset", "end_offset", "lag", "commits", "first_commit", "last_commit")
+    )
+
+
+def _last(committed: DataFrame, *more: Column) -> DataFrame:
+    """The last commit of each group for each partition, unless it was deleted, and more that is said of all of them."""
     return (
-        lagging.groupBy("group", "topic", "partition")
+        committed.groupBy("group", "topic", "partition")
         .agg(
-            sf.max_by("offset", order).alias("offset"),
-            sf.max_by("end_offset", order).alias("end_offset"),
-            sf.max_by("lag", order).alias("lag"),
-            sf.max("lag").alias("highest_lag"),
+            _of_last("offset"),
+            *more,
             sf.count("offset").alias("commits"),
             sf.min("time").alias("first_commit"),
             sf.max("time").alias("last_commit"),
-            sf.max_by("is_deleted", order).alias("is_deleted"),
+            _of_last("is_deleted"),
         )
         .where(~sf.col("is_deleted"))
         .drop("is_deleted")
+    )
+
+
+def _of_last(column: str) -> Column:
+    return sf.max_by(column, sf.struct("log_offset")).alias(column)
+
+
+def _lag() -> Column:
+    return sf.when(
+        sf.col("end_offset").isNotNull() & sf.col("offset").isNotNull(),
+        sf.greatest(sf.col("end_offset") - sf.col("offset"), sf.lit(0)),
     )
 
 
@@ -180,9 +205,14 @@ def _coordinator_rows(log: DataFrame, record: Column) -> DataFrame:
         sf.col("partition").alias("log_partition"),
         sf.col("offset").alias("log_offset"),
         "timestamp",
-        "is_transactional",
+        *_told(log),
         record.alias("record"),
     )
+
+
+def _told(log: DataFrame) -> list[str]:
+    """What only some logs tell of a record: a live topic does not tell of transactions."""
+    return [name for name in ("is_transactional",) if name in log.columns]
 
 
 def _case(what: Column, texts: Mapping[str, str]) -> Column:

@@ -154,7 +154,7 @@ class _LogStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  Spark's own name
         return {}
 
-    # Until Spark 4.2 there are no arguments.
+    # Before Spark 4.2 there are no arguments, so what was reached is kept here.
     def latestOffset(  # noqa: N802  Spark's own name
         self, start: dict[str, int] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, int]:
