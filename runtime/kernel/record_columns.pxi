@@ -37,19 +37,20 @@ cdef class RecordTable:
     cdef bint is_busy
 
     def __cinit__(self):
-        self.set_up()
+        self.set_up(0)
 
     def __dealloc__(self):
         self.free()
 
-    cdef void set_up(self) noexcept:
-        """Make the columns empty ones, which have no memory."""
+    cdef void set_up(self, int64_t expected) noexcept:
+        """Make the columns empty ones without memory, which expect the records of so many bytes."""
         cdef Py_ssize_t i
         cdef Column* headers = &self.columns[HEADERS_COLUMN]
         memset(&self.call, 0, sizeof(Call))
         memset(&self.rows, 0, sizeof(Rows))
         memset(self.columns, 0, sizeof(self.columns))
         memset(self.of_header, 0, sizeof(self.of_header))
+        self.call.total = expected
         self.rows.call = &self.call
         self.rows.columns = self.wanted
         self.rows.column_count = RECORD_COLUMNS
@@ -116,6 +117,7 @@ cdef class RecordTable:
         cdef BatchHeader batch
         cdef Cursor cursor
         cdef Py_ssize_t before = self.rows.count
+        cdef int64_t done = self.call.done
         cdef Trouble trouble
         cdef bint is_good
         self.claim()
@@ -130,6 +132,7 @@ cdef class RecordTable:
         self.is_busy = False
         if not is_good:
             forget_rows(&self.rows, before)
+            self.call.done = done
             trouble, self.call.trouble = self.call.trouble, NO_TROUBLE
             if trouble == NO_MEMORY:
                 raise MemoryError
@@ -145,7 +148,7 @@ cdef class RecordTable:
             return [column_parts(&self.columns[i], self.rows.count) for i in range(RECORD_COLUMNS)]
         finally:
             self.free()
-            self.set_up()
+            self.set_up(self.call.done + self.call.done // 8)  # the next ones will be much the same
 
     cdef int claim(self) except -1:
         if self.is_busy:
@@ -161,8 +164,13 @@ cdef void set_kind(Column* column, Kind kind, Py_ssize_t width) noexcept:
 cdef bint fill_records(Rows* rows, Column* columns, const BatchHeader* batch, Cursor* cursor) noexcept nogil:
     """All records of a batch, as many as it tells of."""
     cdef Py_ssize_t i, first = rows.count
-    if not 0 <= batch.count <= left(cursor) // LEAST_RECORD or not make_room(rows, batch.count):
+    cdef int64_t done = rows.call.done
+    if not 0 <= batch.count <= left(cursor) // LEAST_RECORD:
         return False
+    rows.call.done += left(cursor)  # while there is made room for all of these, so that it is not too much
+    if not make_room(rows, batch.count):
+        return False
+    rows.call.done = done
     for i in range(first, first + batch.count):
         (<int32_t*>columns[BATCH_COLUMN].values)[i] = batch.number
         if not fill_record(columns, i, batch, cursor):
@@ -179,6 +187,7 @@ cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader*
     if not take_prefix(PREFIX_VARINT, cursor, &length) or not 0 <= length <= left(cursor):
         return False
     cursor.end = cursor.at + length
+    columns.rows.call.done += length
     if not take(cursor, 1, &attributes):
         return False
     if not take_zigzag(cursor, 64, &delta):

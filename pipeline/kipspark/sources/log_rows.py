@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from kipspark.compute import pc
 from kipspark.errors import SourceError
 from kipspark.sources.log_columns import Broken, OfBatch, broken_row, of_batch, record_rows
 from kipspark.sources.segments import Segment

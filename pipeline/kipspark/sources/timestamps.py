@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from kipspark.compute import pc
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 """The Arrow type of Spark's timestamps."""

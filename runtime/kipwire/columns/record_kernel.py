@@ -50,6 +50,6 @@ class KernelRecords:
             raise too_large_a_number(batch)
 
     def take(self, schema: pa.Schema) -> pa.RecordBatch:
-        """All records as columns."""
+        """All records as columns; none are left then."""
         arrays = [array_of(field.type, parts) for field, parts in zip(schema, self.table.take(), strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kipwire import native
+from kipwire.columns.errors import too_much
 from kipwire.columns.record_rows import RecordRows
 
 TYPE_CHECKING = False
@@ -53,17 +54,21 @@ class RecordColumns:
     """Gathers the records of batches one by one: for logs that are too large to be decoded at once."""
 
     def __init__(self) -> None:
+        self._by_rows = RecordRows()
+        self._by_kernel = _kernel_records()
+        self._filled: RecordRows | KernelRecords = self._by_rows
+        """The one of them that the last batch went into."""
         self._clear()
 
     @property
     def rows(self) -> int:
         """How many records there are."""
-        return self._rows_before + (self._parts[-1].rows if self._parts else 0)
+        return self._rows_before + self._filled.rows
 
     @property
     def size(self) -> int:
         """Bytes of all keys and values, also of headers."""
-        return self._size_before + (self._parts[-1].size if self._parts else 0)
+        return self._size_before + self._filled.size
 
     def add(self, batch: RecordBatch) -> None:
         """Add the records of a batch. If that fails, it is as if the batch had not been there.
@@ -73,7 +78,11 @@ class RecordColumns:
             ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
             ImportError: the codec needs cramjam, which is not installed.
         """
-        self._part_for(batch).add(self._batches, batch)
+        wanted = self._by_rows if self._by_kernel is None or batch._section is None else self._by_kernel
+        if wanted is not self._filled:
+            self._put_by()
+            self._filled = wanted
+        wanted.add(self._batches, batch)
         self._batches += 1
 
     def take(self) -> pa.RecordBatch:
@@ -82,29 +91,35 @@ class RecordColumns:
         Raises:
             ColumnError: a column would hold more than 2 GiB.
         """
-        parts = [part.take(RECORD_SCHEMA) for part in self._parts]
+        self._put_by()
+        parts = self._parts or [pa.RecordBatch.from_pylist([], RECORD_SCHEMA)]
         self._clear()
-        if len(parts) == 1:
-            return parts[0]
-        return pa.concat_batches(parts) if parts else pa.RecordBatch.from_pylist([], RECORD_SCHEMA)
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _put_by(self) -> None:
+        """Make columns of what has been gathered, to go on with batches of another format."""
+        self._rows_before, self._size_before = self.rows, self.size
+        if self._filled.rows:
+            self._parts.append(self._filled.take(RECORD_SCHEMA))
 
     def _clear(self) -> None:
-        self._parts: list[RecordRows | KernelRecords] = []
+        self._parts: list[pa.RecordBatch] = []
+        self._rows_before = self._size_before = 0
+        """What is in the parts."""
         self._batches = 0
-        self._rows_before = self._size_before = 0  # of all parts but the last
-
-    def _part_for(self, batch: RecordBatch) -> RecordRows | KernelRecords:
-        """What takes this batch, and those of its kind that follow."""
-        kind = _kind_for(batch)
-        if not self._parts or type(self._parts[-1]) is not kind:
-            self._rows_before, self._size_before = self.rows, self.size
-            self._parts.append(kind())
-        return self._parts[-1]
 
 
-def _kind_for(batch: RecordBatch) -> type[RecordRows | KernelRecords]:
-    if not native.in_use or batch._section is None:
-        return RecordRows
+def _kernel_records() -> KernelRecords | None:
+    """The way through the kernel, if that is in use."""
+    if not native.in_use:
+        return None
     from kipwire.columns.record_kernel import KernelRecords
 
-    return KernelRecords
+    return KernelRecords()
+
+
+def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    try:
+        return pa.concat_batches(parts)
+    except pa.ArrowInvalid as error:
+        raise too_much() from error
