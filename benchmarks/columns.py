@@ -159,19 +159,19 @@ def compare_records(rounds: int, seconds: float) -> Table:
     Raises:
         WrongBytesError: columns have other values than records.
     """
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    others = [*record_decoders(b"")][1:]
     for codec in COMPRESSIONS:
         print(f"decode records, {codec} ...", file=sys.stderr)
         data = write_batch(RECORDS, compression=codec) * RECORD_BATCHES
-        functions = record_decoders(data)
         found = columns.decode_records(read_batches(data))
         if not found.equals(_by_objects(data)) or len(found) != len(RECORDS) * RECORD_BATCHES:
             raise WrongBytesError(f"records with compression {codec} have other values in columns")
-        taken = interleaved(functions, rounds, seconds)
+        taken = interleaved(record_decoders(data), rounds, seconds)
         ours = median(taken[COLUMNS]) / len(found)
-        ratios = [f"{median_ratio(taken[name], taken[COLUMNS]):.1f}" for name in [*functions][1:]]
+        ratios = [f"{median_ratio(taken[name], taken[COLUMNS]):.1f}" for name in others]
         rows.append((codec, f"{ours * 1e9:,.0f}", f"{1e-6 / ours:.2f}", *ratios))
-    header = ("codec", "columns: ns a record", "millions a second", *[*functions][1:])
+    header = ("codec", "columns: ns a record", "millions a second", *others)
     return Table("Read batches of records: time of others / columns", header, tuple(rows))
 
 

@@ -136,9 +136,7 @@ def test_damaged_batches_have_the_errors_of_their_records() -> None:
     chance, broken = random.Random(4), 0
     for _ in range(400):
         batches = record_column_checks.random_batches(chance)
-        for way in ways():
-            found = check_records(way, batches)
-        broken += found
+        broken += max([check_records(way, batches) for way in ways()])
     assert broken > 200
 
 
@@ -151,9 +149,7 @@ def test_damaged_golden_batches_have_the_errors_of_their_records() -> None:
             faulty = data[:61] + native_checks.damage(data[61:], chance)
             faulty = faulty[:8] + (len(faulty) - 12).to_bytes(4, "big") + faulty[12:]
             found += read_batches(faulty, check_crcs=False)
-        for way in ways():
-            count = check_records(way, found)
-        broken += count
+        broken += max([check_records(way, found) for way in ways()])
     assert broken > 200
 
 
