@@ -1,4 +1,4 @@
-"""Decode many messages to Arrow columns and encode them again, beside doing so row by row.
+"""Decode many messages, and batches of records, to Arrow columns and messages back, beside doing so row by row.
 
     python -m benchmarks.columns [--rounds 7] [--seconds 0.2]
 
@@ -28,10 +28,15 @@ from benchmarks.report import Table, machine, markdown, show
 from benchmarks.timing import interleaved, median_ratio
 from kipwire import Message, columns, native
 from kipwire.columns import rows as by_rows
+from kipwire.columns.record_rows import RecordRows
 from kipwire.columns.shape import shape_of
+from kipwire.compression import COMPRESSIONS
+from kipwire.records import Record, read_batches, write_batch
 
 RESULTS = Path(__file__).parent / "RESULTS-columns.md"
 BYTES_OF_A_BATCH = 2_000_000
+RECORD_BATCHES = 32
+"""Batches of records that are read at once."""
 COLUMNS = "columns"
 """The name of what is measured; the others are compared with it."""
 
@@ -139,6 +144,53 @@ def compare(rounds: int, seconds: float) -> list[Table]:
     return tables
 
 
+RECORDS = [
+    Record(
+        offset=at, timestamp=1_700_000_000_000 + at, key=b"key-%07d" % at, value=b"value %09d of this record;" % at * 3
+    )
+    for at in range(500)
+]
+"""The records of a batch, some 100 bytes each."""
+
+
+def compare_records(rounds: int, seconds: float) -> Table:
+    """A table of reading record batches, by codec.
+
+    Raises:
+        WrongBytesError: columns have other values than records.
+    """
+    rows: list[tuple[str, ...]] = []
+    others = [*record_decoders(b"")][1:]
+    for codec in COMPRESSIONS:
+        print(f"decode records, {codec} ...", file=sys.stderr)
+        data = write_batch(RECORDS, compression=codec) * RECORD_BATCHES
+        found = columns.decode_records(read_batches(data))
+        if not found.equals(_by_objects(data)) or len(found) != len(RECORDS) * RECORD_BATCHES:
+            raise WrongBytesError(f"records with compression {codec} have other values in columns")
+        taken = interleaved(record_decoders(data), rounds, seconds)
+        ours = median(taken[COLUMNS]) / len(found)
+        ratios = [f"{median_ratio(taken[name], taken[COLUMNS]):.1f}" for name in others]
+        rows.append((codec, f"{ours * 1e9:,.0f}", f"{1e-6 / ours:.2f}", *ratios))
+    header = ("codec", "columns: ns a record", "millions a second", *others)
+    return Table("Read batches of records: time of others / columns", header, tuple(rows))
+
+
+def record_decoders(data: bytes) -> dict[str, Callable[[], object]]:
+    """By name: what reads batches and decodes their records. The first one is what the others are compared with."""
+    return {
+        COLUMNS: lambda: columns.decode_records(read_batches(data)),
+        "columns by objects": lambda: _by_objects(data),
+        "our objects": lambda: [batch.records for batch in read_batches(data)],
+    }
+
+
+def _by_objects(data: bytes) -> pa.RecordBatch:
+    filled = RecordRows()
+    for number, batch in enumerate(read_batches(data)):
+        filled.add(number, batch)
+    return filled.take(columns.RECORD_SCHEMA)
+
+
 def _row(sample: Sample, count: int, taken: dict[str, list[float]], others: list[str]) -> tuple[str, ...]:
     ours = median(taken[COLUMNS]) / count
     size = str(sample.message.encoded_size())
@@ -156,7 +208,7 @@ def main() -> int:
         print(f"without the compiled kernel there is nothing to compare: {native.reason}", file=sys.stderr)
         return 1
     try:
-        tables = compare(options.rounds, options.seconds)
+        tables = [*compare(options.rounds, options.seconds), compare_records(options.rounds, options.seconds)]
     except WrongBytesError as error:
         print(error, file=sys.stderr)
         return 1
@@ -167,7 +219,9 @@ def main() -> int:
         f"Batches of {BYTES_OF_A_BATCH // 1_000_000} MB of equal messages, on one core. Medians of {options.rounds} "
         f"rounds of {options.seconds:g} s each, interleaved in one process with the garbage collector off; a ratio is "
         "the median of the ratios per round. Columns are made by the compiled kernel; with no column chosen everything "
-        "is checked and nothing built. Objects, ours and kio's, are made and dropped: nobody makes columns of them."
+        "is checked and nothing built. Objects, ours and kio's, are made and dropped: nobody makes columns of them. "
+        f"Records of some 100 bytes are read from {RECORD_BATCHES} batches of {len(RECORDS)}: decompressed, and with "
+        "their checksums checked."
     )
     text = markdown(tables, where, how, title="Results: columns", command="make bench-columns")
     RESULTS.write_text(text, encoding="utf-8")

@@ -3,7 +3,7 @@
     python tests/fuzz_columns.py FOLDER [--seconds 60] [--seed 0]
 
 The folder is that of fuzz_native.py. A report of AddressSanitizer or UBSan, or a difference from what the generated
-classes do, ends the run with an exit status other than 0.
+classes and `Record` do, ends the run with an exit status other than 0.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import pyarrow as pa
 import column_checks
 import fuzz_native
 import native_checks
+import record_column_checks
 from kipwire import KipwireError, Message
 from kipwire.columns.shape import shape_of
 
@@ -30,6 +32,7 @@ def fuzz(way: column_checks.Way, seconds: float, chance: random.Random) -> int:
     pool: dict[type[Message], list[bytes]] = {}
     for cls, seed in fuzz_native.seeds():
         pool.setdefault(cls, []).append(seed)
+    records = several_times(chance)
     classes, count, end = list(pool), 0, time.monotonic() + seconds
     while time.monotonic() < end:
         cls = chance.choice(classes)
@@ -39,8 +42,23 @@ def fuzz(way: column_checks.Way, seconds: float, chance: random.Random) -> int:
         column_checks.check_columns(way, cls, mixed)
         check_choice(way, cls, mixed, chance)
         write_damaged(way, cls, mixed, chance)
+        record_column_checks.check_records(records, record_column_checks.random_batches(chance))
         count += len(data)
     return count
+
+
+def several_times(chance: random.Random) -> Callable[[], Any]:
+    """What gives the same columns of records again, so that they expect what they had before, or sometimes new ones."""
+    from kipwire.columns.record_kernel import KernelRecords  # which is only there once the kernel is
+
+    made = [KernelRecords()]
+
+    def records() -> KernelRecords:
+        if chance.random() < 0.1:
+            made[0] = KernelRecords()
+        return made[0]
+
+    return records
 
 
 def check_choice(way: column_checks.Way, cls: type[Message], data: list[bytes | None], chance: random.Random) -> None:

@@ -14,8 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import golden_data
 import kafka_messages
 from kafka_messages.offset_commit_value.v3 import OffsetCommitValue
+from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipspark.errors import BrokenMessageError, JobError, SourceError
 from kipspark.jobs import conform
 from kipspark.jobs.random_messages import random_message
@@ -27,13 +29,15 @@ from kipspark.messages.union import union_type
 from kipspark.sources.capture_places import find_captures
 from kipspark.sources.captures import parts, read_frames
 from kipspark.sources.frame_rows import Chosen
+from kipspark.sources.log_columns import LOG_SCHEMA
 from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.snapshots import first_snapshots, read_snapshot
 from kipspark.sources.splits import Split, cut, position_before
 from kipwire import ConversionError, DecodeError, EncodeError, columns, convert
-from kipwire.records import Record, write_batch
+from kipwire.records import Record, read_segment, write_batch
+from kipwire.records.sections import write_section
 
 SEGMENTS = Path(__file__).parent / "data" / "segments"
 SNAPSHOTS = Path(__file__).parent / "data" / "snapshots"
@@ -220,6 +224,142 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path, damage: Callable[[bytes], b
     Path(snapshot.path).write_bytes(damage(Path(snapshot.path).read_bytes()))
     with pytest.raises(SourceError, match=rf"{1:010}\.checkpoint: .*{wrong}"):
         read_snapshot(snapshot)
+
+
+# Columns of logs.
+
+
+def rows_of(path: Path) -> list[dict[str, object]]:
+    """The rows of a whole segment by the records of its batches, one after the other."""
+    return [
+        {
+            "topic": path.parent.name.rpartition("-")[0],
+            "partition": int(path.parent.name.rpartition("-")[2]),
+            "offset": record.offset,
+            "timestamp": microseconds(record.timestamp),
+            "timestamp_type": batch.timestamp_type,
+            "key": record.key,
+            "value": record.value,
+            "headers": [{"key": key, "value": value} for key, value in record.headers],
+            "producer_id": batch.producer_id,
+            "producer_epoch": batch.producer_epoch,
+            "sequence": batch.sequence(record),
+            "is_transactional": batch.is_transactional,
+            "is_control": batch.is_control,
+            "leader_epoch": batch.partition_leader_epoch,
+            "magic": batch.magic,
+            "compression": batch.compression,
+            "segment": str(path),
+            "batch_position": batch.position,
+            "error": None,
+        }
+        for batch in read_segment(path)
+        for record in batch.records
+    ]
+
+
+def microseconds(milliseconds: int) -> int | None:
+    return None if milliseconds == -1 or not -(2**63) <= milliseconds * 1000 < 2**63 else milliseconds * 1000
+
+
+def found_rows(path: Path, wanted: Wanted) -> list[dict[str, object]]:
+    """The rows of a whole segment, timestamps as plain numbers, since datetime ends with the year 9999."""
+    whole = Split(find_segments(path)[0], 0, path.stat().st_size)
+    found: list[dict[str, object]] = []
+    for batch in read_rows(whole, wanted):
+        batch.validate(full=True)
+        assert batch.schema == LOG_SCHEMA
+        numbers = batch.column("timestamp").cast(pa.int64())
+        found += batch.set_column(batch.schema.get_field_index("timestamp"), "timestamp", numbers).to_pylist()
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SEGMENTS.rglob("*.log")), ids=lambda path: f"{path.parent.name}/{path.stem[-6:]}"
+)
+def test_rows_of_a_segment_are_its_records(path: Path) -> None:
+    assert found_rows(path, Wanted(control=True)) == rows_of(path)
+
+
+def test_rows_of_all_formats_are_their_records(tmp_path: Path) -> None:
+    path = tmp_path / "g-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(bytes.fromhex(line["hex"]) for line in golden_data.lines("record-batches")))
+    expected = rows_of(path)
+    assert {row["magic"] for row in expected} == {0, 1, 2}
+    assert found_rows(path, Wanted(control=True)) == expected
+    for wanted in (Wanted(first_timestamp=10**40), Wanted(first_offset=2**63), Wanted(end_timestamp=-(10**40))):
+        assert found_rows(path, wanted) == []
+    assert found_rows(path, Wanted(first_offset=1, first_timestamp=-(10**40), end_offset=10**40, control=True)) == [
+        row for row in expected if int(str(row["offset"])) >= 1
+    ]
+
+
+def test_sequences_and_timestamps_at_their_ends(tmp_path: Path) -> None:
+    times = [-1, 0, -5, (2**63 - 1) // 1000, (2**63 - 1) // 1000 + 1, -((2**63 - 1) // 1000) - 1, 2**62]
+    records = [Record(offset=100 + at, timestamp=time) for at, time in enumerate(times)]
+    last = [Record(offset=2**63 - 3 + at, timestamp=0) for at in range(3)]
+    path = tmp_path / "t-0" / f"{100:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(
+        write_batch(records, base_sequence=2**31 - 3, producer_id=1, producer_epoch=0)
+        + write_batch(records)
+        + write_batch(last, base_sequence=2**31 - 2, producer_id=1, producer_epoch=0)
+    )
+    found = found_rows(path, Wanted())
+    assert found == rows_of(path)
+    assert [row["sequence"] for row in found] == [
+        2**31 - 3,
+        2**31 - 2,
+        2**31 - 1,
+        0,
+        1,
+        2,
+        3,
+        *7 * [-1],
+        2**31 - 2,
+        2**31 - 1,
+        0,
+    ]
+
+
+def test_broken_records_cost_no_other_batch(tmp_path: Path) -> None:
+    good = write_batch([Record(offset=0, timestamp=0)])
+    section = write_section([Record(offset=1, timestamp=1)], 0, 0)
+    bad = BatchLayout(base_offset=1, last_offset_delta=1, records=section[:-1] + b"\7", records_count=1).encode()
+    beyond = BatchLayout(base_timestamp=2**63 - 1, records=section, records_count=1).encode()
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(good + bad + good + good + beyond + good)
+    found = found_rows(path, Wanted(permissive=True))
+    assert [row["offset"] for row in found] == [0, None, 0, 0, None, 0]
+    assert [row["batch_position"] for row in found[:2]] == [0, len(good)]
+    assert f"batches[1].records[0].headers at byte {len(good + bad) - 1}: " in str(found[1]["error"])
+    assert f"batch at byte {len(good + bad + good + good)}: " in str(found[4]["error"])
+    assert found[1]["segment"] == str(path) and found[1]["topic"] == "t"
+    with pytest.raises(DecodeError, match=r"batches\[1\].records\[0\].headers"):
+        found_rows(path, Wanted())
+    path.write_bytes(good + beyond)
+    with pytest.raises(columns.ColumnError, match="more than 64 bits"):
+        found_rows(path, Wanted())
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_what_is_in_memory_is_bounded(tmp_path: Path, compression: Any) -> None:
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    value = bytes(3 * 2**20)
+    batches = [write_batch([Record(offset=at, value=value)], compression=compression) for at in range(20)]
+    path.write_bytes(b"".join(batches))
+    sizes = [len(batch) for batch in read_rows(Split(find_segments(path)[0], 0, path.stat().st_size), Wanted())]
+    assert sizes == [6, 6, 6, 2]
+
+
+def test_many_batches_without_records_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "t-0" / f"{0:020}.log"
+    path.parent.mkdir()
+    path.write_bytes(write_batch([], base_offset=0) * 20_000 + write_batch([Record(offset=1)]))
+    assert [row["offset"] for row in found_rows(path, Wanted())] == [1]
 
 
 # Captures.

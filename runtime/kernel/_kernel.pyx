@@ -57,6 +57,7 @@ include "records.pxi"
 include "columns.pxi"
 include "column_reading.pxi"
 include "column_writing.pxi"
+include "record_columns.pxi"
 
 # The methods that do what the kernel does not.
 cdef object python_decode, python_read, python_encode, python_encoded_size

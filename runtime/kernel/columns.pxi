@@ -498,13 +498,14 @@ cdef class Memory:
         free(self.start)
 
 
-cdef handed_out(void** block, Py_ssize_t size):
-    """A block as an object, no larger than it has to be; None where there is none."""
+cdef handed_out(void** block, Py_ssize_t size, Py_ssize_t room):
+    """A block as an object, not much larger than it has to be; None where there is none."""
     cdef Memory memory
     cdef void* moved
     if block[0] == NULL:
         return None
-    moved = realloc(block[0], max(size, 1))
+    # Blocks of equal size are used again, while a large one that was cut goes back to the system.
+    moved = block[0] if size > room // 4 * 3 else realloc(block[0], max(size, 1))
     memory = Memory()
     memory.start = block[0] if moved == NULL else moved
     memory.size = size
@@ -513,15 +514,15 @@ cdef handed_out(void** block, Py_ssize_t size):
 
 
 cdef tuple column_parts(Column* column, Py_ssize_t count):
-    cdef Py_ssize_t elements
-    buffers = [handed_out(<void**>&column.validity, bits_size(count))]
+    cdef Py_ssize_t elements, room = column.rows.room
+    buffers = [handed_out(<void**>&column.validity, bits_size(count), bits_size(room))]
     children = []
     if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
         children = struct_parts(column.fields, count)
     elif column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
-        buffers.append(handed_out(<void**>&column.offsets, 4 * (count + 1)) or bytes(4))
+        buffers.append(handed_out(<void**>&column.offsets, 4 * (count + 1), 4 * (room + 1)) or bytes(4))
         if column.kind != ARRAY:
-            buffers.append(handed_out(<void**>&column.content, column.content_size) or b"")
+            buffers.append(handed_out(<void**>&column.content, column.content_size, column.content_room) or b"")
         else:
             elements = column.elements.count
             if column.fields != NULL:
@@ -532,8 +533,11 @@ cdef tuple column_parts(Column* column, Py_ssize_t count):
                 tags_and_contents = [column_parts(&column.parts[0], elements), column_parts(&column.parts[1], elements)]
                 children = [(elements, [None], tags_and_contents)]
     else:
-        size = bits_size(count) if column.kind == BOOL else column.width * count
-        buffers.append(handed_out(<void**>&column.values, size) or b"")
+        if column.kind == BOOL:
+            values = handed_out(<void**>&column.values, bits_size(count), bits_size(room))
+        else:
+            values = handed_out(<void**>&column.values, column.width * count, column.width * room)
+        buffers.append(values or b"")
     return count, buffers, children
 
 

@@ -144,7 +144,7 @@ cdef PyObject* read_measured(const Part* part, const uint8_t** marks, Cursor* cu
     return PyBytes_FromStringAndSize(<const char*>p, length)
 
 
-cdef inline bint take_prefix(Prefix prefix, Cursor* cursor, int64_t* length) noexcept:
+cdef inline bint take_prefix(Prefix prefix, Cursor* cursor, int64_t* length) noexcept nogil:
     """A size or a count, -1 for null. Whether it is there and makes sense."""
     cdef const uint8_t* p
     cdef uint64_t size

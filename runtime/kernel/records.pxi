@@ -81,11 +81,17 @@ cdef bint read_record_into(PyObject* item, int64_t base_offset, int64_t base_tim
 
 cdef inline bint take_sum(PyObject* item, Py_ssize_t slot, int64_t base, int64_t delta) noexcept:
     """Set an attribute to a sum. Whether it has no more than 64 bits."""
-    cdef int64_t total = <int64_t>(<uint64_t>base + <uint64_t>delta)
-    if (base ^ total) & (delta ^ total) < 0:
+    cdef int64_t total
+    if not is_sum(base, delta, &total):
         return False
     slot_of(item, slot)[0] = new_int(total)
     return slot_of(item, slot)[0] != NULL
+
+
+cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept nogil:
+    """Add up. Whether the total has no more than 64 bits."""
+    total[0] = <int64_t>(<uint64_t>base + <uint64_t>delta)
+    return (base ^ total[0]) & (delta ^ total[0]) >= 0
 
 
 cdef inline bint take_blob(Cursor* cursor, PyObject** blob) noexcept:

@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from kipspark.compute import pc
 from kipspark.errors import SourceError
+from kipspark.sources.log_columns import Broken, OfBatch, broken_row, of_batch, record_rows
+from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, batch_head
-from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import DecodeError
-from kipwire.garbage import no_garbage_collection
+from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch, read_segment
 
-_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-
-LOG_SCHEMA = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", TIMESTAMP),
-        ("timestamp_type", pa.string()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", _HEADERS),
-        ("producer_id", pa.int64()),
-        ("producer_epoch", pa.int16()),
-        ("sequence", pa.int32()),
-        ("is_transactional", pa.bool_()),
-        ("is_control", pa.bool_()),
-        ("leader_epoch", pa.int32()),
-        ("magic", pa.int8()),
-        ("compression", pa.string()),
-        ("segment", pa.string()),
-        ("batch_position", pa.int64()),
-        ("error", pa.string()),
-    ]
-)
-"""The columns of `kafka_log`; docs/spark.md explains them."""
-
-_ROWS = 8192
-"""Rows from which an Arrow batch is handed over."""
+_ROWS = 16384
+"""Rows, or batches, from which an Arrow batch is handed over."""
 _BYTES = 16 * 1024 * 1024
-"""Bytes of keys and values from which it is, however few its rows are."""
+"""Bytes of keys, values and headers from which it is, however few its rows are."""
+_INT64 = range(-(2**63), 2**63)
 
 
 class Wanted(NamedTuple):
@@ -71,30 +46,21 @@ def read_rows(split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
 
     Raises:
         DecodeError: a batch is broken; not if `wanted.permissive`.
+        ColumnError: a number of a record has more than 64 bits; not if `wanted.permissive`.
         SourceError: the file cannot be read.
     """
-    rows = _Rows(split)
-    with no_garbage_collection():
-        for batch in _batches(split, wanted):
-            if isinstance(batch, _Broken):
-                rows.add_broken(batch)
-            else:
-                rows.add(batch, wanted)
-            if rows.count >= _ROWS or rows.bytes >= _BYTES:
-                yield rows.take()
-    if rows.count:
-        yield rows.take()
+    rows = _Rows(split.segment, wanted)
+    for batch in _batches(split, wanted):
+        broken = batch if isinstance(batch, Broken) else rows.add(batch)
+        if broken or rows.are_enough():
+            yield from rows.take()
+        if broken:
+            yield broken_row(split.segment, broken)
+    yield from rows.take()
 
 
-class _Broken(NamedTuple):
-    """A batch that cannot be read."""
-
-    position: int
-    error: str
-
-
-def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | _Broken]:
-    """The batches of a range that may have wanted records, and are known to be whole."""
+def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
+    """The batches of a range that may have wanted records."""
     start: int | None = split.start
     while start is not None:
         position = start
@@ -105,13 +71,12 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | _Broken]:
                     return
                 position = batch.position
                 if _may_have(batch, wanted):
-                    _ = batch.records  # where they are broken, it is known here
                     yield batch
                 position += batch.size
         except DecodeError as error:
             if not wanted.permissive:
                 raise
-            yield _Broken(position, str(error))
+            yield Broken(position, str(error))
             start = _behind(split, position)
         except OSError as error:
             raise SourceError(f"{split.segment.path}: cannot be read: {error.strerror or error}") from None
@@ -138,75 +103,56 @@ def _may_have(batch: RecordBatch, wanted: Wanted) -> bool:
     return wanted.end_offset is None or batch.records_count is None or batch.base_offset < wanted.end_offset
 
 
-_OF_BATCH = (
-    "timestamp_type",
-    "producer_id",
-    "producer_epoch",
-    "is_transactional",
-    "is_control",
-    "magic",
-    "compression",
-)
-"""Columns that all records of a batch share and that have its attributes' names."""
-
-
-def _is_wanted(offset: int, timestamp: int, wanted: Wanted) -> bool:
-    return (
-        (wanted.first_offset is None or offset >= wanted.first_offset)
-        and (wanted.end_offset is None or offset < wanted.end_offset)
-        and (wanted.first_timestamp is None or timestamp >= wanted.first_timestamp)
-        and (wanted.end_timestamp is None or timestamp < wanted.end_timestamp)
-    )
-
-
 class _Rows:
-    """Rows on their way into an Arrow batch, a list for each column."""
+    """Records on their way into an Arrow batch, and what their batches say."""
 
-    def __init__(self, split: Split) -> None:
-        self.of_segment = {
-            "topic": split.segment.topic,
-            "partition": split.segment.partition,
-            "segment": split.segment.path,
-        }
-        self._clear()
+    def __init__(self, segment: Segment, wanted: Wanted) -> None:
+        self.segment = segment
+        self.wanted = wanted
+        self.records = RecordColumns()
+        self.batches: list[OfBatch] = []
 
-    def add(self, batch: RecordBatch, wanted: Wanted) -> None:
-        records = [record for record in batch.records if _is_wanted(record.offset, record.timestamp, wanted)]
-        count = len(records)
-        columns = self.columns
-        columns["offset"].extend([record.offset for record in records])
-        columns["timestamp"].extend([microseconds(record.timestamp) for record in records])
-        columns["key"].extend([record.key for record in records])
-        columns["value"].extend([record.value for record in records])
-        columns["headers"].extend([record.headers for record in records])
-        columns["sequence"].extend([batch.sequence(record) for record in records])
-        for name in _OF_BATCH:
-            columns[name].extend(repeat(getattr(batch, name), count))
-        columns["leader_epoch"].extend(repeat(batch.partition_leader_epoch, count))
-        columns["batch_position"].extend(repeat(batch.position, count))
-        columns["error"].extend(repeat(None, count))
-        self.count += count
-        self.bytes += sum([len(record.key or b"") + len(record.value or b"") for record in records])
+    def add(self, batch: RecordBatch) -> Broken | None:
+        """Add the records of a batch; if it is broken and that is no error, tell so instead."""
+        try:
+            self.records.add(batch)
+        except (DecodeError, ColumnError) as error:
+            if not self.wanted.permissive:
+                raise
+            return Broken(batch.position, str(error))
+        self.batches.append(of_batch(batch))
+        return None
 
-    def add_broken(self, broken: _Broken) -> None:
-        told = {"batch_position": broken.position, "error": broken.error}
-        for name, column in self.columns.items():
-            column.append(told.get(name))
-        self.count += 1
+    def are_enough(self) -> bool:
+        return max(self.records.rows, len(self.batches)) >= _ROWS or self.records.size >= _BYTES
 
-    def take(self) -> pa.RecordBatch:
-        """All rows so far; none are left then."""
-        arrays = [
-            (
-                pa.array(self.columns[field.name], field.type)
-                if field.name in self.columns
-                else pa.repeat(pa.scalar(self.of_segment[field.name], field.type), self.count)
-            )
-            for field in LOG_SCHEMA
-        ]
-        self._clear()
-        return pa.RecordBatch.from_arrays(arrays, schema=LOG_SCHEMA)
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """All rows so far, if there are any that are wanted; none are left then."""
+        records, batches = _chosen(self.records.take(), self.wanted), self.batches
+        self.batches = []
+        if len(records):
+            yield record_rows(self.segment, records, batches)
 
-    def _clear(self) -> None:
-        self.count = self.bytes = 0
-        self.columns: dict[str, list[Any]] = {name: [] for name in LOG_SCHEMA.names if name not in self.of_segment}
+
+def _chosen(records: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:
+    """Those of the records that are wanted."""
+    for name, first, end in (
+        ("offset", wanted.first_offset, wanted.end_offset),
+        ("timestamp", wanted.first_timestamp, wanted.end_timestamp),
+    ):
+        if first is not None:
+            records = _filtered(records, _reach(records.column(name), first))
+        if end is not None:
+            records = _filtered(records, pc.invert(_reach(records.column(name), end)))
+    return records
+
+
+def _reach(numbers: pa.Int64Array, bound: int) -> pa.BooleanArray:
+    """Whether each number is at least the bound, which may have any number of bits."""
+    if bound not in _INT64:
+        return pa.repeat(bound < 0, len(numbers))
+    return pc.greater_equal(numbers, bound)
+
+
+def _filtered(records: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:
+    return records.filter(mask) if mask.false_count else records  # most are wanted whole, which needs no copy

@@ -13,7 +13,8 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from kipspark.errors import SourceError
-from kipspark.sources.log_rows import LOG_SCHEMA, Wanted, read_rows
+from kipspark.sources.log_columns import LOG_SCHEMA
+from kipspark.sources.log_rows import Wanted, read_rows
 from kipspark.sources.options import FAILFAST, MODES, PERMISSIVE, Options
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.splits import DEFAULT_SPLIT_BYTES, Split, batch_heads, cut, position_before

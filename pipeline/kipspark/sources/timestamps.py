@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kipspark.compute import pc
+
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 """The Arrow type of Spark's timestamps."""
 
 _HIGHEST = (2**63 - 1) // 1000
 
 
-def microseconds(milliseconds: int) -> int | None:
-    """Microseconds since 1970; None for -1, Kafka's word for no timestamp, and for what 64 bits cannot hold."""
-    return milliseconds * 1000 if milliseconds != -1 and -_HIGHEST <= milliseconds <= _HIGHEST else None
+def microseconds(milliseconds: pa.Int64Array) -> pa.TimestampArray:
+    """Microseconds since 1970; null for -1, Kafka's word for no timestamp, and for what 64 bits cannot hold."""
+    is_told = pc.not_equal(milliseconds, -1)
+    fits = pc.and_(pc.greater_equal(milliseconds, -_HIGHEST), pc.less_equal(milliseconds, _HIGHEST))
+    return pc.if_else(pc.and_(is_told, fits), pc.multiply(milliseconds, 1000), None).cast(TIMESTAMP)

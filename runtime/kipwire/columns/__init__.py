@@ -25,6 +25,7 @@ from kipwire.columns import fit
 from kipwire.columns import rows as by_rows
 from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError, decode_error_of_row
 from kipwire.columns.inputs import as_messages, as_rows, split
+from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
 from kipwire.columns.shape import Shape, shape_of
 from kipwire.errors import DecodeError
 
@@ -36,7 +37,19 @@ if TYPE_CHECKING:
     from kipwire.columns.inputs import Messages, Rows
     from kipwire.structs import Message
 
-__all__ = ["ColumnError", "RowDecodeError", "RowEncodeError", "decode", "encode", "explain", "schema", "split"]
+__all__ = [
+    "RECORD_SCHEMA",
+    "ColumnError",
+    "RecordColumns",
+    "RowDecodeError",
+    "RowEncodeError",
+    "decode",
+    "decode_records",
+    "encode",
+    "explain",
+    "schema",
+    "split",
+]
 
 
 def schema(cls: type[Message], fields: Iterable[str] | None = None) -> pa.Schema:

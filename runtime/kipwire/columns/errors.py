@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from kipwire.errors import DecodeError, EncodeError, KipwireError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.records import RecordBatch
+
 
 class ColumnError(KipwireError):
     """Columns that are not those of the message, or that hold more than Arrow's 32-bit offsets can tell of."""
@@ -43,6 +47,14 @@ def decode_error_of_row(row: int, error: DecodeError) -> RowDecodeError:
 def encode_error_of_row(row: int, error: EncodeError) -> RowEncodeError:
     """The error of a message as that of its row."""
     return RowEncodeError(row, error.message, error.version, error.path, error.reason)
+
+
+def too_large_a_number(batch: RecordBatch) -> ColumnError:
+    """What to say where a batch has numbers that Python can tell of and a column cannot."""
+    return ColumnError(
+        f"batch at byte {batch.position}: a record has an offset or a timestamp of more than 64 bits, counted from "
+        f"{batch.base_offset} and {batch.base_timestamp}"
+    )
 
 
 def too_much() -> ColumnError:

@@ -44,7 +44,7 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) 
         raise too_much() from None
     except ValueError as error:
         raise ColumnError(f"the array of messages is damaged: {error}") from error
-    return failed, None if parts is None else _array(shape.type, parts)
+    return failed, None if parts is None else array_of(shape.type, parts)
 
 
 def write(cls: type[Message], shape: Shape, rows: pa.StructArray) -> pa.BinaryArray:
@@ -82,14 +82,14 @@ def _names(shape: Shape, given: pa.StructType | None = None) -> Names:
     return tuple(names)
 
 
-def _array(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.Array:
+def array_of(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.Array:
     """The array that the kernel's parts make up: number of values, buffers, and the same of the arrays in it."""
     count, buffers, children = parts
     return pa.Array.from_buffers(
         type_,
         count,
         [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers],
-        children=[_array(type_.field(number).type, child) for number, child in enumerate(children)],
+        children=[array_of(type_.field(number).type, child) for number, child in enumerate(children)],
     )
 
 

@@ -64,7 +64,7 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
         batch._decode = partial(
             _compressed_records, entry, place, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size
         )
-    batch._records = None
+    batch._section = batch._records = None
     batch._base_offset = entry.offset if is_plain else None
     batch.position = place.start
     batch.size = len(data)

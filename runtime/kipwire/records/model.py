@@ -61,6 +61,7 @@ class RecordBatch:
         "_base_offset",
         "_decode",
         "_records",
+        "_section",
         "attributes",
         "base_sequence",
         "base_timestamp",
@@ -113,6 +114,8 @@ class RecordBatch:
     """Milliseconds since 1970 from which compaction may remove tombstones and markers (KIP-534), or None."""
 
     _decode: Callable[[], list[Record]]
+    _section: Callable[[], bytes] | None
+    """What decompresses the records of magic 2, without decoding them; None for other formats."""
     _records: list[Record] | None
     _base_offset: int | None
 

@@ -47,6 +47,7 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
         raise place.error(2, "attributes", _ATTRIBUTES, reason)
     batch = new(RecordBatch)
     batch._decode = partial(_records, header, place, max_decompressed_size)
+    batch._section = partial(_section, header, place, max_decompressed_size)
     batch._records = None
     batch._base_offset = base_offset = header.base_offset
     batch.position = place.start
@@ -70,21 +71,29 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
     return batch
 
 
+def _section(header: BatchLayout, place: Place, max_decompressed_size: int) -> bytes:
+    """The bytes of a batch's records, decompressed.
+
+    Raises:
+        DecodeError: they cannot be decompressed, or are too many.
+    """
+    try:
+        return decompress(COMPRESSIONS[header.compression_type], header.records, max_decompressed_size)
+    except CompressedDataError as error:
+        raise place.error(2, "records", _RECORDS, str(error)) from error
+
+
 def _records(header: BatchLayout, place: Place, max_decompressed_size: int) -> list[Record]:
     """The records of a batch.
 
     Raises:
         DecodeError: they are broken.
     """
-    compression = COMPRESSIONS[header.compression_type]
-    try:
-        section = decompress(compression, header.records, max_decompressed_size)
-    except CompressedDataError as error:
-        raise place.error(2, "records", _RECORDS, str(error)) from error
+    section = _section(header, place, max_decompressed_size)
     try:
         records = read_section(section, header.base_offset, header.base_timestamp)
     except DecodeError as error:
-        if compression == "none":
+        if not header.compression_type:
             raise place.error(2, error.path, _RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
         raise place.error(2, error.path, _RECORDS, reason) from None

@@ -1,0 +1,131 @@
+"""The columns of `kafka_log`: what they are, and making them of records and the batches that these came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from kipspark.compute import pc
+from kipspark.sources.segments import Segment
+from kipspark.sources.timestamps import TIMESTAMP, microseconds
+from kipwire.producer_sequence import HIGHEST_SEQUENCE
+from kipwire.records import RecordBatch
+
+_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+
+LOG_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", TIMESTAMP),
+        ("timestamp_type", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", _HEADERS),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("sequence", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("is_control", pa.bool_()),
+        ("leader_epoch", pa.int32()),
+        ("magic", pa.int8()),
+        ("compression", pa.string()),
+        ("segment", pa.string()),
+        ("batch_position", pa.int64()),
+        ("error", pa.string()),
+    ]
+)
+"""The columns of `kafka_log`; docs/spark.md explains them."""
+
+
+class OfBatch(NamedTuple):
+    """What all records of a batch have in common, by the names of the columns."""
+
+    timestamp_type: str
+    producer_id: int
+    producer_epoch: int
+    is_transactional: bool
+    is_control: bool
+    leader_epoch: int
+    magic: int
+    compression: str
+    batch_position: int
+    sequence: int | None
+    """What the sequence number of a record is above its offset, without what does not fit 31 bits; None where the
+    batch has none."""
+
+
+def of_batch(batch: RecordBatch) -> OfBatch:
+    """What the records of a batch have in common."""
+    has_sequence = batch.base_sequence >= 0
+    return OfBatch(
+        batch.timestamp_type,
+        batch.producer_id,
+        batch.producer_epoch,
+        batch.is_transactional,
+        batch.is_control,
+        batch.partition_leader_epoch,
+        batch.magic,
+        batch.compression,
+        batch.position,
+        (batch.base_sequence - batch.base_offset) & HIGHEST_SEQUENCE if has_sequence else None,
+    )
+
+
+class Broken(NamedTuple):
+    """A batch that cannot be read."""
+
+    position: int
+    error: str
+
+
+def record_rows(segment: Segment, records: pa.RecordBatch, batches: Sequence[OfBatch]) -> pa.RecordBatch:
+    """Rows of `LOG_SCHEMA`.
+
+    Args:
+        segment: where the records are from.
+        records: rows as `kipwire.columns.decode_records` gives them.
+        batches: what their batches say, by the numbers in the column `batch`.
+    """
+    of_batches = dict(zip(OfBatch._fields, zip(*batches, strict=True), strict=True))
+    number, offset = records.column("batch"), records.column("offset")
+    found = {name: pa.array(of_batches[name], LOG_SCHEMA.field(name).type).take(number) for name in OfBatch._fields}
+    found["offset"] = offset
+    found["timestamp"] = microseconds(records.column("timestamp"))
+    found["key"] = records.column("key")
+    found["value"] = records.column("value")
+    found["headers"] = records.column("headers").cast(_HEADERS)
+    found["sequence"] = _sequences(offset, found["sequence"])
+    return _rows(segment, len(records), found)
+
+
+def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
+    """Sequence numbers as `RecordBatch.sequence` tells them: 0 follows the highest, and -1 stands for none."""
+    numbers = pc.bit_wise_and(pc.add(offset, above.cast(pa.int64())), HIGHEST_SEQUENCE)  # sums wrap around
+    return pc.fill_null(numbers.cast(pa.int32()), -1)
+
+
+def broken_row(segment: Segment, broken: Broken) -> pa.RecordBatch:
+    """The row of `LOG_SCHEMA` that tells of a batch which cannot be read."""
+    found = {
+        "batch_position": pa.array([broken.position], pa.int64()),
+        "error": pa.array([broken.error], pa.string()),
+    }
+    return _rows(segment, 1, found)
+
+
+def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.RecordBatch:
+    """So many rows of a segment with the columns that are found; all others are null."""
+    of_segment: dict[str, Any] = {"topic": segment.topic, "partition": segment.partition, "segment": segment.path}
+    arrays = [
+        (
+            found[field.name]
+            if field.name in found
+            else pa.repeat(pa.scalar(of_segment.get(field.name), field.type), count)
+        )
+        for field in LOG_SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=LOG_SCHEMA)

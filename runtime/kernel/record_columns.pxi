@@ -1,0 +1,240 @@
+# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi.
+
+cdef enum:
+    # The columns, in their order.
+    BATCH_COLUMN
+    OFFSET_COLUMN
+    TIMESTAMP_COLUMN
+    KEY_COLUMN
+    VALUE_COLUMN
+    HEADERS_COLUMN
+    RECORD_COLUMNS
+    # A record has a length, attributes, two deltas, two sizes and a count, of one byte each at least.
+    LEAST_RECORD = 7
+
+# What a batch says of its records.
+cdef struct BatchHeader:
+    int32_t number
+    int64_t count
+    int64_t base_offset
+    int64_t base_timestamp
+    # Whether the broker's time is that of all records.
+    bint has_append_time
+    int64_t append_time
+
+
+cdef class RecordTable:
+    """Columns of the records of several batches, which are added one by one. Offsets in them have 32 bits."""
+
+    cdef Call call
+    cdef Rows rows
+    cdef Column columns[RECORD_COLUMNS]
+    cdef Column* wanted[RECORD_COLUMNS]
+    # Of a header: its key and its value.
+    cdef Fields header
+    cdef Column of_header[2]
+    cdef Column* wanted_of_header[2]
+    cdef bint is_busy
+
+    def __cinit__(self):
+        self.set_up(0)
+
+    def __dealloc__(self):
+        self.free()
+
+    cdef void set_up(self, int64_t expected) noexcept:
+        """Make the columns empty ones without memory, which expect the records of so many bytes."""
+        cdef Py_ssize_t i
+        cdef Column* headers = &self.columns[HEADERS_COLUMN]
+        memset(&self.call, 0, sizeof(Call))
+        memset(&self.rows, 0, sizeof(Rows))
+        memset(self.columns, 0, sizeof(self.columns))
+        memset(self.of_header, 0, sizeof(self.of_header))
+        self.call.total = expected
+        self.rows.call = &self.call
+        self.rows.columns = self.wanted
+        self.rows.column_count = RECORD_COLUMNS
+        for i in range(RECORD_COLUMNS):
+            self.wanted[i] = &self.columns[i]
+            self.columns[i].rows = &self.rows
+            self.columns[i].wanted = True
+        set_kind(&self.columns[BATCH_COLUMN], INT32, 4)
+        set_kind(&self.columns[OFFSET_COLUMN], INT64, 8)
+        set_kind(&self.columns[TIMESTAMP_COLUMN], INT64, 8)
+        set_kind(&self.columns[KEY_COLUMN], BYTES, 0)
+        set_kind(&self.columns[VALUE_COLUMN], BYTES, 0)
+        set_kind(headers, ARRAY, 0)
+        headers.fields = &self.header
+        headers.elements.call = &self.call
+        headers.elements.columns = self.wanted_of_header
+        headers.elements.column_count = 2
+        self.header.columns = self.of_header
+        self.header.wanted = self.wanted_of_header
+        self.header.column_count = self.header.wanted_count = 2
+        for i in range(2):
+            self.wanted_of_header[i] = &self.of_header[i]
+            self.of_header[i].rows = &headers.elements
+            self.of_header[i].wanted = True
+        set_kind(&self.of_header[0], STRING, 0)
+        set_kind(&self.of_header[1], BYTES, 0)
+
+    cdef void free(self) noexcept:
+        cdef Py_ssize_t i
+        for i in range(RECORD_COLUMNS):
+            free_column(&self.columns[i])
+
+    @property
+    def count(self):
+        """How many records there are."""
+        return self.rows.count
+
+    @property
+    def size(self):
+        """Bytes of all keys and values, also of headers."""
+        return (
+            self.columns[KEY_COLUMN].content_size + self.columns[VALUE_COLUMN].content_size
+            + self.of_header[0].content_size + self.of_header[1].content_size
+        )
+
+    def add(self, int32_t number, bytes section, int64_t count, int64_t base_offset, int64_t base_timestamp, append_time):
+        """Add the records of a batch.
+
+        Args:
+            number: of the batch, for its column.
+            section: the bytes of the records, not compressed.
+            count: how many records the batch tells of.
+            base_offset: what offsets are counted from.
+            base_timestamp: what timestamps are counted from.
+            append_time: the timestamp of all records instead, or None.
+
+        Returns:
+            Whether all is valid, and no number has more than 64 bits. If not, nothing has been added.
+
+        Raises:
+            OverflowError: a column would outgrow its offsets; nothing has been added.
+            RuntimeError: another thread is adding records.
+        """
+        cdef BatchHeader batch
+        cdef Cursor cursor
+        cdef Py_ssize_t before = self.rows.count
+        cdef int64_t done = self.call.done
+        cdef Trouble trouble
+        cdef bint is_good
+        self.claim()
+        batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
+        batch.has_append_time = append_time is not None
+        batch.append_time = append_time or 0
+        cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>section)
+        cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>section)
+        self.is_busy = True
+        with nogil:
+            is_good = fill_records(&self.rows, self.columns, &batch, &cursor)
+        self.is_busy = False
+        if not is_good:
+            forget_rows(&self.rows, before)
+            self.call.done = done
+            trouble, self.call.trouble = self.call.trouble, NO_TROUBLE
+            if trouble == NO_MEMORY:
+                raise MemoryError
+            if trouble == TOO_MUCH:
+                raise OverflowError
+        return is_good
+
+    def take(self):
+        """What each column is made of, as `column_parts` tells it; none of it is left here then."""
+        cdef Py_ssize_t i
+        self.claim()
+        try:
+            return [column_parts(&self.columns[i], self.rows.count) for i in range(RECORD_COLUMNS)]
+        finally:
+            self.free()
+            self.set_up(self.call.done + self.call.done // 8)  # the next ones will be much the same
+
+    cdef int claim(self) except -1:
+        if self.is_busy:
+            raise RuntimeError("another thread is adding records")
+        return 0
+
+
+cdef void set_kind(Column* column, Kind kind, Py_ssize_t width) noexcept:
+    column.kind = kind
+    column.width = width
+
+
+cdef bint fill_records(Rows* rows, Column* columns, const BatchHeader* batch, Cursor* cursor) noexcept nogil:
+    """All records of a batch, as many as it tells of."""
+    cdef Py_ssize_t i, first = rows.count
+    cdef int64_t done = rows.call.done
+    if not 0 <= batch.count <= left(cursor) // LEAST_RECORD:
+        return False
+    rows.call.done += left(cursor)  # while there is made room for all of these, so that it is not too much
+    if not make_room(rows, batch.count):
+        return False
+    rows.call.done = done
+    for i in range(first, first + batch.count):
+        (<int32_t*>columns[BATCH_COLUMN].values)[i] = batch.number
+        if not fill_record(columns, i, batch, cursor):
+            return False
+    rows.count = first + batch.count
+    return cursor.at == cursor.end
+
+
+cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader* batch, Cursor* cursor) noexcept nogil:
+    cdef const uint8_t* outer_end = cursor.end
+    cdef const uint8_t* attributes
+    cdef int64_t length, delta
+    cdef int64_t* timestamp = <int64_t*>columns[TIMESTAMP_COLUMN].values + row
+    if not take_prefix(PREFIX_VARINT, cursor, &length) or not 0 <= length <= left(cursor):
+        return False
+    cursor.end = cursor.at + length
+    columns.rows.call.done += length
+    if not take(cursor, 1, &attributes):
+        return False
+    if not take_zigzag(cursor, 64, &delta):
+        return False
+    if batch.has_append_time:
+        timestamp[0] = batch.append_time
+    elif not is_sum(batch.base_timestamp, delta, timestamp):
+        return False
+    if not take_zigzag(cursor, 32, &delta):
+        return False
+    if not is_sum(batch.base_offset, delta, <int64_t*>columns[OFFSET_COLUMN].values + row):
+        return False
+    if not fill_blob(&columns[KEY_COLUMN], row, cursor) or not fill_blob(&columns[VALUE_COLUMN], row, cursor):
+        return False
+    if not fill_headers(&columns[HEADERS_COLUMN], row, cursor) or cursor.at != cursor.end:
+        return False
+    cursor.end = outer_end
+    return True
+
+
+cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    """Bytes or null behind their size."""
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_prefix(PREFIX_VARINT, cursor, &size):
+        return False
+    if size < 0:
+        return set_null(column, row)
+    return take(cursor, size, &p) and fill_content(column, row, p, size)
+
+
+cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef Column* of_header = column.fields.columns
+    cdef int64_t count, size
+    cdef Py_ssize_t i, first = column.elements.count
+    cdef const uint8_t* p
+    if not take_prefix(PREFIX_VARINT, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
+        return False
+    if count and not make_room(&column.elements, count):
+        return False
+    column.elements.count += count
+    column.offsets[row + 1] = <int32_t>column.elements.count
+    for i in range(first, first + count):
+        if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
+            return False
+        if not is_utf8(p, size) or not fill_content(&of_header[0], i, p, size):
+            return False
+        if not fill_blob(&of_header[1], i, cursor):
+            return False
+    return True

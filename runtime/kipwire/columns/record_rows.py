@@ -1,0 +1,65 @@
+"""Columns of records by way of `Record`, one after the other: of every format, also without the kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kipwire.columns.errors import too_large_a_number, too_much
+from kipwire.garbage import no_garbage_collection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.records import Record, RecordBatch
+
+_OF_RECORD = ("offset", "timestamp", "key", "value", "headers")
+_INT64 = range(-(2**63), 2**63)
+
+
+class RecordRows:
+    """Records on their way into columns, a list for each column."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in ("batch", *_OF_RECORD)}
+        self.rows = 0
+        """How many records there are."""
+        self.size = 0
+        """Bytes of all keys and values, also of headers."""
+
+    def add(self, number: int, batch: RecordBatch) -> None:
+        """Add the records of a batch, of which this is the number.
+
+        Raises:
+            DecodeError: the batch is broken.
+            ColumnError: a number has more than 64 bits.
+        """
+        with no_garbage_collection():
+            records = batch._decode()
+            if any(record.offset not in _INT64 or record.timestamp not in _INT64 for record in records):
+                raise too_large_a_number(batch)
+            self.columns["batch"].extend([number] * len(records))
+            for name in _OF_RECORD:
+                self.columns[name].extend([getattr(record, name) for record in records])
+        self.rows += len(records)
+        self.size += sum(map(_size, records))
+
+    def take(self, schema: pa.Schema) -> pa.RecordBatch:
+        """All records as columns; none are left then.
+
+        Raises:
+            ColumnError: a column would hold more than 2 GiB.
+        """
+        arrays = [pa.array(self.columns[field.name], field.type) for field in schema]
+        self._clear()
+        if any(isinstance(array, pa.ChunkedArray) for array in arrays):  # which is what Arrow makes of too many bytes
+            raise too_much()
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _size(record: Record) -> int:
+    size = len(record.key or b"") + len(record.value or b"")
+    return size + sum(len(key.encode()) + len(value or b"") for key, value in record.headers)

@@ -1,0 +1,125 @@
+"""The records of batches as columns: the schema, and gathering batch after batch."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from kipwire import native
+from kipwire.columns.errors import too_much
+from kipwire.columns.record_rows import RecordRows
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kipwire.columns.record_kernel import KernelRecords
+    from kipwire.records import RecordBatch
+
+_HEADER = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
+
+RECORD_SCHEMA = pa.schema(
+    [
+        pa.field("batch", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.int64(), nullable=False),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field("headers", pa.list_(pa.field("item", _HEADER, nullable=False)), nullable=False),
+    ]
+)
+"""The columns of records: which of the batches a record is from, counted from 0, and what `Record` has. Timestamps are
+milliseconds since 1970, or -1."""
+
+
+def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
+    """The records of batches as rows with the columns of `RECORD_SCHEMA`: what `batch.records` has, without objects.
+
+    Records are always those that the bytes tell of; the batches keep nothing of them.
+
+    Args:
+        batches: of any formats, such as `read_segment` gives them.
+
+    Raises:
+        DecodeError: a batch is broken, as `batch.records` tells it.
+        ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
+        ImportError: a codec needs cramjam, which is not installed.
+    """
+    columns = RecordColumns()
+    for batch in batches:
+        columns.add(batch)
+    return columns.take()
+
+
+class RecordColumns:
+    """Gathers the records of batches one by one: for logs that are too large to be decoded at once."""
+
+    def __init__(self) -> None:
+        self._by_rows = RecordRows()
+        self._by_kernel = _kernel_records()
+        self._filled: RecordRows | KernelRecords = self._by_rows
+        """The one of them that the last batch went into."""
+        self._clear()
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self._rows_before + self._filled.rows
+
+    @property
+    def size(self) -> int:
+        """Bytes of all keys and values, also of headers."""
+        return self._size_before + self._filled.size
+
+    def add(self, batch: RecordBatch) -> None:
+        """Add the records of a batch. If that fails, it is as if the batch had not been there.
+
+        Raises:
+            DecodeError: the batch is broken, as `batch.records` tells it.
+            ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
+            ImportError: the codec needs cramjam, which is not installed.
+        """
+        wanted = self._by_rows if self._by_kernel is None or batch._section is None else self._by_kernel
+        if wanted is not self._filled:
+            self._put_by()
+            self._filled = wanted
+        wanted.add(self._batches, batch)
+        self._batches += 1
+
+    def take(self) -> pa.RecordBatch:
+        """The records of all batches since the last time, as rows with the columns of `RECORD_SCHEMA`.
+
+        Raises:
+            ColumnError: a column would hold more than 2 GiB.
+        """
+        self._put_by()
+        parts = self._parts or [pa.RecordBatch.from_pylist([], RECORD_SCHEMA)]
+        self._clear()
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _put_by(self) -> None:
+        """Make columns of what has been gathered, to go on with batches of another format."""
+        self._rows_before, self._size_before = self.rows, self.size
+        if self._filled.rows:
+            self._parts.append(self._filled.take(RECORD_SCHEMA))
+
+    def _clear(self) -> None:
+        self._parts: list[pa.RecordBatch] = []
+        self._rows_before = self._size_before = 0
+        """What is in the parts."""
+        self._batches = 0
+
+
+def _kernel_records() -> KernelRecords | None:
+    """The way through the kernel, if that is in use."""
+    if not native.in_use:
+        return None
+    from kipwire.columns.record_kernel import KernelRecords
+
+    return KernelRecords()
+
+
+def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+    try:
+        return pa.concat_batches(parts)
+    except pa.ArrowInvalid as error:
+        raise too_much() from error
