@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +223,27 @@ def test_room_for_what_is_expected_does_not_grow_with_what_came_before() -> None
         table = filled.take(columns.RECORD_SCHEMA)
         assert table.column("value").to_pylist() == [record.value for record in records]
         assert table.get_total_buffer_size() < 1.5 * table.nbytes + 2000
+
+
+@pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
+def test_threads_that_share_columns_cannot_spoil_them() -> None:
+    from kipwire._kernel import RecordTable
+
+    count = 50_000
+    section = write_section([Record(offset=at, value=b"value") for at in range(count)], 0, -1)
+    table = RecordTable()
+    added: list[bool] = []
+
+    def work() -> None:
+        for _ in range(10):
+            with suppress(RuntimeError):  # another thread is adding records
+                added.append(table.add(0, section, count, 0, 0, None))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(added)
+    assert table.count == count * len(added)
+    assert [parts[0] for parts in table.take()] == [count * len(added)] * len(columns.RECORD_SCHEMA)

@@ -27,8 +27,8 @@ RECORD_SCHEMA = pa.schema(
         pa.field("headers", pa.list_(pa.field("item", _HEADER, nullable=False)), nullable=False),
     ]
 )
-"""The columns of records: which of the batches a record is from, counted from 0, and what `Record` has. Timestamps are
-milliseconds since 1970, or -1."""
+"""The columns of records: the number of the batch that a record is from, counted from 0, and what `Record` has.
+Timestamps are milliseconds since 1970, or -1."""
 
 
 def decode_records(batches: Iterable[RecordBatch]) -> pa.RecordBatch:
@@ -77,6 +77,7 @@ class RecordColumns:
             DecodeError: the batch is broken, as `batch.records` tells it.
             ColumnError: a column would hold more than 2 GiB, or a number has more than 64 bits.
             ImportError: the codec needs cramjam, which is not installed.
+            RuntimeError: another thread is adding a batch.
         """
         wanted = self._by_rows if self._by_kernel is None or batch._section is None else self._by_kernel
         if wanted is not self._filled:
