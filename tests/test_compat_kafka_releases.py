@@ -5,12 +5,12 @@ Needs mvn and a network (`make test-maven`); nothing of the specs is kept.
 
 from __future__ import annotations
 
-import subprocess
 import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from kafka_jars import fetch_jars
 from kipgen.compat.finding import Finding
 from kipgen.compat.sides import compare_paths
 
@@ -56,21 +56,17 @@ def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the specs of each release, by component."""
     folder = tmp_path_factory.mktemp("releases")
     for version in sorted({version for pair in _EXPLAINED for version in pair}):
-        for artifact in _ARTIFACTS:
-            _fetch(folder, artifact, version)
+        for artifact, jar in fetch_jars(folder / "jars", version, _ARTIFACTS).items():
+            _extract_specs(jar, folder / version / artifact)
     return folder
 
 
-def _fetch(folder: Path, artifact: str, version: str) -> None:
-    command = ["mvn", "--quiet", "--batch-mode", "dependency:copy", "-Dmdep.stripVersion=true"]
-    command += [f"-Dartifact=org.apache.kafka:{artifact}:{version}", f"-DoutputDirectory={folder / 'jars' / version}"]
-    subprocess.run(command, check=True, timeout=300)
-    with zipfile.ZipFile(folder / "jars" / version / f"{artifact}.jar") as jar:
+def _extract_specs(path: Path, folder: Path) -> None:
+    with zipfile.ZipFile(path) as jar:
         for name in map(PurePosixPath, jar.namelist()):
             if name.suffix == ".json" and str(name.parent) in _FOLDERS:
-                target = folder / version / artifact / name.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(jar.read(str(name)))
+                folder.mkdir(parents=True, exist_ok=True)
+                (folder / name.name).write_bytes(jar.read(str(name)))
 
 
 @pytest.mark.parametrize("pair", _EXPLAINED, ids=" to ".join)

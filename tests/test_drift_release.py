@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import urllib.request
 from pathlib import Path
 
 import pytest
 
+from kafka_jars import fetch_jars
 from kipgen import check
 from kipgen.draft import Draft
 from kipgen.drift import compare
@@ -19,7 +19,6 @@ from kipgen.drift_write import write_missing
 pytestmark = pytest.mark.maven
 
 SPECS = Path(__file__).parent.parent / "schemas" / "kafka_messages"
-REPOSITORY = "https://repo1.maven.org/maven2/org/apache/kafka"
 ARTIFACTS = (
     "kafka-clients",
     "kafka-group-coordinator",
@@ -56,18 +55,10 @@ VERSIONS_RAISED_IN_4_4 = {
 def jars(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
     """The jars of two releases; the streams spec comes from 4.3.1 for both, since its 4.4.0 was not published."""
     folder = tmp_path_factory.mktemp("jars")
-    streams = download("kafka-streams", "4.3.1", folder)
+    streams = fetch_jars(folder / "streams", "4.3.1", ["kafka-streams"])
     return {
-        version: [streams, *(download(artifact, version, folder) for artifact in ARTIFACTS)]
-        for version in ("4.4.0", "4.3.1")
+        version: [*streams.values(), *fetch_jars(folder, version, ARTIFACTS).values()] for version in ("4.4.0", "4.3.1")
     }
-
-
-def download(artifact: str, version: str, folder: Path) -> Path:
-    name = f"{artifact}-{version}.jar"
-    with urllib.request.urlopen(f"{REPOSITORY}/{artifact}/{version}/{name}", timeout=60) as answer:
-        (folder / name).write_bytes(answer.read())
-    return folder / name
 
 
 def drafts(folder: Path) -> dict[Path, Draft]:

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from kipspark import commands, samples
 from kipspark.client_config import client_options
-from kipspark.connector import REPOSITORY, TRIED, connector_jars, fetch
+from kipspark.connector import TRIED, connector_jars, fetch, name_of
 from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
@@ -129,11 +129,14 @@ def offsets(
 
 @app.command()
 def connector(
-    repository: Annotated[str, typer.Option(help="Address of a Maven repository.")] = REPOSITORY,
+    repository: Annotated[
+        str | None, typer.Option(help="Address of a Maven repository; Maven Central if not given.")
+    ] = None,
 ) -> None:
     """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.live."""
     version = pyspark.__version__
-    print(f"Fetching Spark's Kafka connector for pyspark {version} from {repository} (some 10 MB)", flush=True)
+    where = name_of(repository)
+    print(f"Fetching Spark's Kafka connector for pyspark {version} from {where} (some 10 MB)", flush=True)
     place = fetch(repository)
     print(f"{place}:")
     for jar in sorted(place.iterdir()):

@@ -21,7 +21,6 @@ from kipspark.errors import JobError
 from kipspark.java import use_java
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
-REPOSITORY = "https://repo1.maven.org/maven2/"
 TRIED = "4.0.0"
 """The version of Spark, and thereby of the connector, that kipspark's tests run with."""
 
@@ -53,11 +52,11 @@ def connector_jars() -> str:
     return ",".join(map(str, found))
 
 
-def fetch(repository: str = REPOSITORY) -> Path:
+def fetch(repository: str | None = None) -> Path:
     """Fetch the jars for the pyspark that is installed.
 
     Args:
-        repository: address of a Maven repository.
+        repository: address of a Maven repository; Maven Central if none is given.
 
     Returns:
         Their folder.
@@ -82,7 +81,7 @@ def fetch(repository: str = REPOSITORY) -> Path:
     return place
 
 
-def _run_ivy(ivy: Path, work: Path, repository: str) -> None:
+def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
     java = Path(os.environ["JAVA_HOME"]) / "bin" / "java"
     options = ["-settings", "settings.xml", "-ivy", "ivy.xml", "-cache", "cache", "-types", "jar", "bundle"]
     command = [str(java), "-cp", str(ivy), "org.apache.ivy.Main", *options]
@@ -90,10 +89,15 @@ def _run_ivy(ivy: Path, work: Path, repository: str) -> None:
     try:
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise JobError(f"{repository}: the connector was not fetched within {_SECONDS} seconds") from None
+        raise JobError(f"{name_of(repository)}: the connector was not fetched within {_SECONDS} seconds") from None
     text = done.stdout + done.stderr
     if done.returncode or not (work / "jars").is_dir():
-        raise JobError(reason(text, repository))
+        raise JobError(reason(text, name_of(repository)))
+
+
+def name_of(repository: str | None) -> str:
+    """What to call a repository."""
+    return repository or "Maven Central"
 
 
 def reason(text: str, repository: str) -> str:
@@ -114,12 +118,12 @@ def reason(text: str, repository: str) -> str:
     return "\n".join([f"{repository}: the connector could not be fetched. Ivy says:", *text.strip().splitlines()[-5:]])
 
 
-def _settings(repository: str) -> str:
-    """Ivy's settings: one repository, and no others."""
-    root = quoteattr(repository.rstrip("/") + "/")
+def _settings(repository: str | None) -> str:
+    """Ivy's settings: one repository, and no others; Maven Central is the one that it knows by itself."""
+    root = "" if repository is None else f" root={quoteattr(repository.rstrip('/') + '/')}"
     return (
         '<ivysettings><settings defaultResolver="maven"/><resolvers>'
-        f'<ibiblio name="maven" m2compatible="true" root={root}/>'
+        f'<ibiblio name="maven" m2compatible="true"{root}/>'
         "</resolvers></ivysettings>"
     )
 
