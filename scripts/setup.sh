@@ -22,7 +22,7 @@ fi
 
 if [ ! -x "$VENV/bin/python" ]; then
     echo "Making $VENV with $("$found" --version)"
-    if ! "$found" -m venv "$VENV" 2>/dev/null; then
+    if ! "$found" -m venv "$VENV" >/dev/null 2>&1; then
         rm -rf "$VENV"
         bash "$(dirname "$0")/install.sh" python3-venv "This Python cannot make virtual environments" || {
             echo "This Python cannot make virtual environments: install its venv module, such as with apt-get install python3-venv" >&2
