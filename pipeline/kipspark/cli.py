@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -103,14 +104,16 @@ def offsets(
     if command_config is not None and bootstrap_servers is None:
         raise JobError("--command-config is for the brokers of --bootstrap-servers")
     jars = ""
+    report_of: ReportOf
+    commits_of: CommitsOf
     if bootstrap_servers is None:
         place = path or samples.segments()
-        report_of: ReportOf = lambda spark: commands.offsets_report(spark, place)  # noqa: E731
-        commits_of: CommitsOf = lambda spark: commands.commits_of_folders(spark, place)  # noqa: E731
+        report_of = partial(commands.offsets_report, path=place)
+        commits_of = partial(commands.commits_of_folders, path=place)
     else:
-        brokers = bootstrap_servers, client_options(command_config) if command_config else {}
-        report_of = lambda spark: commands.live_offsets_report(spark, *brokers)  # noqa: E731
-        commits_of = lambda spark: commands.commits_of_brokers(spark, *brokers)  # noqa: E731
+        options = client_options(command_config) if command_config else {}
+        report_of = partial(commands.live_offsets_report, bootstrap_servers=bootstrap_servers, options=options)
+        commits_of = partial(commands.commits_of_brokers, bootstrap_servers=bootstrap_servers, options=options)
         if remote is None and not is_submitted():
             jars = connector_jars()
     if stream:
