@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import sysconfig
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -53,6 +54,8 @@ def build(folder: Path, flags: list[str]) -> None:
     except ImportError as error:
         raise BuildError(f"{error}; pip install cython setuptools") from None
 
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        raise BuildError("the header files of this Python are missing (Debian: apt-get install python3-dev)")
     work = ROOT / "build" / ("sanitized" if flags is SANITIZED else "native")
     os.chdir(ROOT)  # the tools keep paths relative to it
     extension = Extension(
