@@ -13,18 +13,15 @@ from functools import partial
 from statistics import median
 from time import thread_time
 
+from kipwire import garbage
+
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
     """Switch Python's cyclic garbage collector off, since it would stop whichever function it happens to meet."""
-    was_on = gc.isenabled()
     gc.collect()
-    gc.disable()
-    try:
+    with garbage.no_garbage_collection():
         yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def sample(function: Callable[[], object], calls: int) -> float:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from kipspark.compute import pc
 from kipspark.errors import BrokenMessageError
 from kipspark.messages.choice import Choice
-from kipspark.messages.faults import Fault, fault_of
+from kipspark.messages.faults import Fault, by_place, fault_of
 from kipspark.messages.framing import Group, grouped
 from kipspark.messages.union import VERSION, VERSION_TYPE, fields_of, union_type
 from kipwire import DecodeError, columns
@@ -37,8 +37,7 @@ def decode(choice: Choice, data: pa.Array) -> Decoded:
     groups, faults = grouped(choice, data)
     parts = [decode_group(choice, group) for group in groups]
     for group, part in zip(groups, parts, strict=True):
-        places = group.rows.to_pylist() if part.faults else []
-        faults.update({places[index]: fault for index, fault in part.faults.items()})
+        faults.update(by_place(part.faults, group.rows))
     return Decoded(placed(len(data), union_type(choice), groups, [part.rows for part in parts]), faults)
 
 

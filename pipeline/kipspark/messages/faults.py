@@ -42,6 +42,19 @@ def fault_of(error: DecodeError, start: int) -> Fault:
     return Fault(error.message, error.version, error.path, start + error.offset, error.reason)
 
 
+def by_place(faults: dict[int, Fault], rows: pa.Array) -> dict[int, Fault]:
+    """The faults of some rows of a column, by their places in the column.
+
+    Args:
+        faults: by place among those rows.
+        rows: the places of those rows in the column.
+    """
+    if not faults:
+        return {}
+    places = rows.to_pylist()
+    return {places[row]: fault for row, fault in faults.items()}
+
+
 def fault_array(faults: dict[int, Fault], count: int) -> pa.StructArray:
     """The faults by row as a column of so many rows."""
     if not faults:

@@ -17,7 +17,7 @@ from kipspark.compute import pc
 from kipspark.errors import JobError
 from kipspark.messages.choice import Choice, registry
 from kipspark.messages.decoding import decode_group, placed, raise_first
-from kipspark.messages.faults import Fault
+from kipspark.messages.faults import Fault, by_place
 from kipspark.messages.framing import (
     PREFIX_SIZES,
     Group,
@@ -134,8 +134,7 @@ def decode_coordinator(records: Records, keys: pa.Array, values: pa.Array) -> De
         if types[group.cls.API_KEY] in chosen(records).values():
             some = _grouped_values(types[group.cls.API_KEY], values.take(group.rows))
             groups += [one._replace(rows=group.rows.take(one.rows)) for one in some.groups]
-            places = group.rows.to_pylist() if some.faults else []
-            faults.update({places[row]: fault for row, fault in some.faults.items()})
+            faults.update(by_place(some.faults, group.rows))
     whole = records_type(records)
     key = _structs(whole.field("key").type, chosen(records), of_key.groups, len(keys), faults, lambda one: one.key)
     value = _structs(whole.field("value").type, chosen(records), groups, len(keys), faults, lambda one: one.value)
@@ -225,8 +224,7 @@ def _structs(
         for group in some:
             rows, wrong = decode_group(message, group)
             parts.append(rows)
-            places = group.rows.to_pylist() if wrong else []
-            faults.update({places[index]: fault for index, fault in wrong.items()})
+            faults.update(by_place(wrong, group.rows))
         children[record.column] = placed(count, union_type(message), some, parts)
     return pa.StructArray.from_arrays([children[field.name] for field in whole], fields=list(whole))
 
