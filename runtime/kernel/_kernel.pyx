@@ -26,7 +26,7 @@ from struct import calcsize as packed_size
 from struct import pack as packed
 
 from kipwire import wire
-from kipwire.structs import DEFAULT, LazyStruct
+from kipwire.structs import DEFAULT, LazyStruct, content_of
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
@@ -76,7 +76,7 @@ def decode(cls, data):
     cdef PyObject* message
     if codec.form != NULL:
         if type(data) is not bytes:
-            data = bytes(data)
+            data = content_of(data)
         cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
         cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
         message = read_struct(codec.form, &cursor)
@@ -96,7 +96,7 @@ def read(cls, data, offset=0):
     cdef int64_t at
     if codec.form != NULL and as_number(<PyObject*>offset, &at):
         if type(data) is not bytes:
-            data = bytes(data)
+            data = content_of(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
             start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
             cursor.at = start + at

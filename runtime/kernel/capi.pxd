@@ -73,15 +73,44 @@ cdef extern from *:
     /* The slot of an object at an offset that a member descriptor tells. */
     #define KIP_SLOT(item, offset) ((PyObject**)((char*)(item) + (offset)))
 
-    /* Where a descriptor of __slots__ keeps its value, or -1 for any other object. */
-    static Py_ssize_t kip_slot_offset(PyObject* descriptor) {
-        if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
-        return ((PyMemberDescrObject*)descriptor)->d_member->offset;
+    #ifndef Py_T_OBJECT_EX  /* before Python 3.12 */
+    #define Py_T_OBJECT_EX T_OBJECT_EX
+    #define Py_READONLY READONLY
+    #endif
+
+    /* Where instances of a class keep the value of a slot of this name, as the descriptor in the class says; or -1 if
+       that is not the one that __slots__ made for the name, in the class or in a base. */
+    static Py_ssize_t kip_slot_offset(PyObject* cls, PyObject* name, PyObject* descriptor) {
+        if (!PyType_Check(cls) || !Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return -1;
+        PyTypeObject* type = (PyTypeObject*)cls;
+        PyMemberDef* member = ((PyMemberDescrObject*)descriptor)->d_member;
+        if (!PyType_IsSubtype(type, PyDescr_TYPE(descriptor))) return -1;
+        if (PyUnicode_Compare(PyDescr_NAME(descriptor), name) != 0) return -1;
+        if (member->type != Py_T_OBJECT_EX || member->flags & Py_READONLY) return -1;
+        if (member->offset < (Py_ssize_t)sizeof(PyObject)) return -1;
+        if (member->offset > type->tp_basicsize - (Py_ssize_t)sizeof(PyObject*)) return -1;
+        return member->offset;
     }
 
-    /* An instance whose slots are empty, as object.__new__ makes it of a class whose instances have no dict. */
+    /* Whether instances are the header and the slots alone, and are made and freed as those of any Python class. */
+    static int kip_is_plain(PyTypeObject* type) {
+        return type->tp_itemsize == 0 && type->tp_alloc == PyType_GenericAlloc && type->tp_free == PyObject_GC_Del
+            && PyType_IS_GC(type);
+    }
+
+    /* An instance whose slots are empty. The collector, and with it gc.get_objects(), does not know it until `track`:
+       what it has of a struct that is half read is nobody's business, and must not change. */
     static inline PyObject* kip_new(PyTypeObject* type) {
-        return type->tp_alloc(type, 0);
+        PyObject* item = (PyObject*)PyObject_GC_New(PyObject, type);
+        if (item != NULL) memset((char*)item + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
+        return item;
+    }
+
+    /* A list with so many places, to be filled; the collector does not know it until `track`, either. */
+    static inline PyObject* kip_new_list(Py_ssize_t count) {
+        PyObject* items = PyList_New(count);
+        if (items != NULL) PyObject_GC_UnTrack(items);
+        return items;
     }
 
     /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
@@ -109,8 +138,11 @@ cdef extern from *:
     #endif
     """
     PyObject** slot_of "KIP_SLOT"(PyObject* item, Py_ssize_t offset)
-    Py_ssize_t slot_offset "kip_slot_offset"(PyObject* descriptor)
+    Py_ssize_t slot_offset "kip_slot_offset"(PyObject* cls, PyObject* name, PyObject* descriptor)
+    bint is_plain "kip_is_plain"(PyTypeObject* type)
     PyObject* new "kip_new"(PyTypeObject* type)
+    PyObject* new_list "kip_new_list"(Py_ssize_t count)
+    void track "PyObject_GC_Track"(PyObject* item)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)
     bint uuid_bytes "kip_bytes_of"(PyObject* number, unsigned char* bytes)

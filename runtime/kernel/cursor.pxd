@@ -14,8 +14,8 @@ cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:
 
 
 cdef inline bint take(Cursor* cursor, Py_ssize_t count, const uint8_t** taken) noexcept nogil:
-    """So many bytes, not fewer than none, which the cursor then stands behind. Whether they are there."""
-    if count > cursor.end - cursor.at:
+    """So many bytes, which the cursor then stands behind. Whether they are there; fewer than none never are."""
+    if <size_t>count > <size_t>(cursor.end - cursor.at):
         return False
     taken[0] = cursor.at
     cursor.at += count

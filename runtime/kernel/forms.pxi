@@ -41,9 +41,14 @@ KINDS = {
     "struct": (STRUCT, 0, 0),
 }
 
+# Bytes that an element is taken to need at most, so that counts of 31 bits times these fit 64.
+cdef int64_t MOST_LEAST = 1 << 31
+
 # Structs within structs that the kernel follows, so that its C stack has an end.
 cdef enum:
     MAX_DEPTH = 100
+    # Structs in the default of a lazy struct that is written out once, to be compared with.
+    MAX_DEFAULT_STRUCTS = 1000
 
 cdef struct Operation:
     Kind kind
@@ -59,7 +64,7 @@ cdef struct Operation:
     int64_t tag
     bint lazy
     PyObject* default
-    # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes.
+    # Of a lazy struct: the bytes of its default; NULL where equal structs may have other bytes, or it is too large.
     PyObject* default_bytes
 
 cdef struct Form:
@@ -107,7 +112,7 @@ cdef class Codec:
 cdef Codec codec_of(cls):
     """The codec of a message's class, made when first asked for."""
     cdef PyObject* found = lookup(<PyObject*>cls, <PyObject*>"_codec")
-    if found != NULL and (<Codec>found).cls is cls:  # not that of a base
+    if found != NULL and type_of(found) == <PyTypeObject*>Codec and (<Codec>found).cls is cls:  # not that of a base
         return <Codec>found
     from kipwire.plan import NoPlanError, plan_of  # the first message alone has to wait for it
 
@@ -174,8 +179,8 @@ cdef int fill(Operation* field, operation, cls, dict codecs, list kept) except -
         codec = made_codec(operation.plan, codecs)
         kept.append(codec)
         field.form = codec.form
-        field.least = operation.plan.minimum_size
-        if field.lazy and not has_floats(operation.plan):
+        field.least = min(operation.plan.minimum_size, MOST_LEAST)
+        if field.lazy and not operation.plan.has_floats and operation.plan.default_structs <= MAX_DEFAULT_STRUCTS:
             default_bytes = bytes_of(codec, operation.plan.cls())
             kept.append(default_bytes)
             field.default_bytes = <PyObject*>default_bytes
@@ -206,7 +211,7 @@ cdef find(cls, name):
 cdef Py_ssize_t offset(cls, name) except -1:
     """Where instances keep the value of a slot."""
     descriptor = find(cls, name)
-    at = slot_offset(<PyObject*>descriptor)
+    at = slot_offset(<PyObject*>cls, <PyObject*>name, <PyObject*>descriptor)
     if at < 0:
         raise NotServed
     return at
@@ -219,8 +224,8 @@ cdef int expect_plain(cls) except -1:
     """
     if cls.__setattr__ is not object.__setattr__ or cls.__getattribute__ is not object.__getattribute__:
         raise NotServed
-    if cls.__dictoffset__ or type(cls) is not type:  # instances are then more than their slots, or made otherwise
-        raise NotServed
+    if cls.__dictoffset__ or type(cls) is not type or not is_plain(<PyTypeObject*><PyObject*>cls):
+        raise NotServed  # instances are then more than their slots, or made otherwise
     for base in cls.__mro__:
         codec = vars(base).keys() & GENERATED
         if "FIELDS" in codec:
@@ -234,13 +239,6 @@ cdef int expect_plain(cls) except -1:
 GENERATED = frozenset("""
     FIELDS FLEXIBLE LAYOUT TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
     """.split())
-
-
-def has_floats(plan):
-    """Whether a struct, or one in it, has a float: 0.0 and -0.0 are equal and have other bytes."""
-    return any(
-        one.kind == "float64" or (one.plan is not None and has_floats(one.plan)) for one in plan.fields + plan.tagged
-    )
 
 
 # How instances of uuid.UUID keep their number, learnt from the class when it is first needed.

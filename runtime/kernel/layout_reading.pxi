@@ -78,22 +78,35 @@ cdef inline uint64_t big_endian(const uint8_t* p, int width) noexcept nogil:
     return big_endian_32(p) if width == 4 else big_endian_64(p)
 
 
+cdef inline int64_t signed(uint64_t pattern, int bits) noexcept nogil:
+    """The number whose two's complement has this pattern of so many bits."""
+    cdef int unused = 64 - bits
+    return <int64_t>(pattern << unused) >> unused
+
+
+cdef inline int width_of_size(const Operation* field) noexcept nogil:
+    """The bits of a computed size, which is signed as all integers that sizes are declared with."""
+    return field.bits if field.bits else 8 * <int>field.least
+
+
 cdef bint read_size(const Part* part, Cursor* cursor) noexcept:
     """The size of what stands behind, which becomes the cursor's end."""
     cdef const uint8_t* p
-    cdef uint64_t size
-    if part.field.element == PACKED or part.field.element == UPACKED:
-        if not take_varint(cursor, part.field.bits, &size):
+    cdef uint64_t pattern
+    cdef int64_t size
+    if part.field.element == PACKED:
+        if not take_zigzag(cursor, part.field.bits, &size):
             return False
-        if part.field.element == PACKED:
-            if size & 1:
+    else:
+        if part.field.element == UPACKED:
+            if not take_varint(cursor, part.field.bits, &pattern):
                 return False
-            size >>= 1
-    else:  # a negative one is too great as well
-        if not take(cursor, part.field.least, &p):
+        elif take(cursor, part.field.least, &p):
+            pattern = big_endian(p, part.field.least)
+        else:
             return False
-        size = big_endian(p, part.field.least)
-    if size > <uint64_t>left(cursor):
+        size = signed(pattern, width_of_size(&part.field))
+    if not 0 <= size <= left(cursor):
         return False
     cursor.end = cursor.at + size
     return True
@@ -134,11 +147,10 @@ cdef PyObject* read_measured(const Part* part, const uint8_t** marks, Cursor* cu
         return new_reference(None_) if part.field.nullable and not part.presence.is_told else NULL
     if part.kind == COUNTED:
         return read_counted(&part.field, length, cursor)
-    if length > left(cursor):
-        return NULL
     if part.kind == SECTION:
-        return read_section(part.field.form, cursor.at + length, cursor)
-    take(cursor, length, &p)
+        return read_section(part.field.form, cursor.at + length, cursor) if length <= left(cursor) else NULL
+    if not take(cursor, length, &p):
+        return NULL
     if part.field.element == STRING:
         return PyUnicode_DecodeUTF8(<const char*>p, length, NULL)
     return PyBytes_FromStringAndSize(<const char*>p, length)
@@ -172,7 +184,7 @@ cdef PyObject* read_counted(const Operation* field, int64_t count, Cursor* curso
     cdef Py_ssize_t i
     if count > left(cursor) // field.least:
         return NULL
-    items = PyList_New(count)
+    items = new_list(count)
     if items == NULL:
         return NULL
     for i in range(count):
@@ -181,6 +193,7 @@ cdef PyObject* read_counted(const Operation* field, int64_t count, Cursor* curso
             drop(items)
             return NULL
         PyList_SET_ITEM(items, i, item)
+    track(items)
     return items
 
 
@@ -217,15 +230,23 @@ cdef inline bint have_same_length(PyObject* items, PyObject* others) noexcept:
 cdef bint ascends(PyObject* items, Py_ssize_t slot) noexcept:
     """Whether an array's elements, which were just read, strictly ascend by an attribute."""
     cdef Py_ssize_t i
+    cdef PyObject* key
+    cdef PyObject* before = NULL
     if not PyList_CheckExact(items):
         return False
-    for i in range(1, PyList_GET_SIZE(items)):
-        if not is_less(
-            slot_of(PyList_GET_ITEM(items, i - 1), slot)[0],
-            slot_of(PyList_GET_ITEM(items, i), slot)[0],
-        ):
+    for i in range(PyList_GET_SIZE(items)):
+        key = slot_of(PyList_GET_ITEM(items, i), slot)[0]
+        if not is_key(key, before) or (i and not is_less(before, key)):
             return False
+        before = key
     return True
+
+
+cdef inline bint is_key(PyObject* key, PyObject* before) noexcept:
+    """Whether that can be compared with the key before it, if any; callbacks of the collector may have changed it."""
+    if key == NULL or (before != NULL and type_of(key) != type_of(before)):
+        return False
+    return PyLong_CheckExact(key) or PyUnicode_CheckExact(key) or PyBytes_CheckExact(key)
 
 
 cdef inline bint is_less(PyObject* one, PyObject* other) noexcept nogil:

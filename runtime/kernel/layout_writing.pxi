@@ -53,13 +53,11 @@ cdef bint fill_size(const Form* form, Py_ssize_t* marks, Py_ssize_t size, Output
     cdef Py_ssize_t at = marks[form.size_part.mark]
     cdef Py_ssize_t end = out.at - out.start
     cdef Py_ssize_t i
+    if size >> (width_of_size(field) - 1):
+        return False
     if field.bits == 0:
-        if field.least < 8 and size >> (8 * field.least - 1):
-            return False
         store_integer(out.start + at, field.least, size)
         return True
-    if size >> (field.bits - 1):
-        return False
     if not insert_varint(out, at, <uint64_t>size << (field.element == PACKED)):
         return False
     for i in range(form.mark_count):
@@ -269,9 +267,7 @@ cdef bint gather_keys(const Part* part, PyObject* items, Keyed* elements) noexce
         if type_of(item) != part.field.form.type:
             return False
         key = slot_of(item, part.sorted_slot)[0]
-        if key == NULL or type_of(key) != type_of(slot_of(PyList_GET_ITEM(items, 0), part.sorted_slot)[0]):
-            return False
-        if not (PyLong_CheckExact(key) or PyUnicode_CheckExact(key) or PyBytes_CheckExact(key)):
+        if not is_key(key, elements[0].key if i else NULL):
             return False
         elements[i].key, elements[i].item = key, item
     return True

@@ -18,6 +18,7 @@ cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
     if form.flexible and not read_tag_section(form, item, cursor):
         drop(item)
         return NULL
+    track(item)
     return item
 
 
@@ -94,7 +95,7 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
         return new_reference(None_) if field.nullable else NULL
     if not can_hold(cursor, count, field.least):
         return NULL
-    items = PyList_New(count)
+    items = new_list(count)
     if items == NULL:
         return NULL
     for i in range(count):
@@ -103,6 +104,7 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
             drop(items)
             return NULL
         PyList_SET_ITEM(items, i, item)
+    track(items)
     return items
 
 
@@ -266,4 +268,5 @@ cdef PyObject* new_uuid(const uint8_t* p) noexcept:
         return NULL
     slot_of(item, uuid_number_slot)[0] = number
     slot_of(item, uuid_safety_slot)[0] = new_reference(uuid_safety)
+    track(item)
     return item

@@ -112,28 +112,30 @@ cdef class RecordTable:
 
         Raises:
             OverflowError: a column would outgrow its offsets; nothing has been added.
-            RuntimeError: another thread is adding records.
+            RuntimeError: records are being added or taken already, such as by another thread.
         """
         cdef BatchHeader batch
         cdef Cursor cursor
-        cdef Py_ssize_t before = self.rows.count
-        cdef int64_t done = self.call.done
+        cdef Py_ssize_t before
+        cdef int64_t done
         cdef Trouble trouble
         cdef bint is_good
-        self.claim()
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
-        batch.append_time = append_time or 0
+        batch.append_time = 0 if append_time is None else append_time  # may run code, which may call this
         cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>section)
         cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>section)
-        self.is_busy = True
+        self.claim()
+        before, done = self.rows.count, self.call.done
         with nogil:
             is_good = fill_records(&self.rows, self.columns, &batch, &cursor)
-        self.is_busy = False
-        if not is_good:
+        if is_good:
+            self.is_busy = False
+        else:
             forget_rows(&self.rows, before)
             self.call.done = done
             trouble, self.call.trouble = self.call.trouble, NO_TROUBLE
+            self.is_busy = False
             if trouble == NO_MEMORY:
                 raise MemoryError
             if trouble == TOO_MUCH:
@@ -149,10 +151,13 @@ cdef class RecordTable:
         finally:
             self.free()
             self.set_up(self.call.done + self.call.done // 8)  # the next ones will be much the same
+            self.is_busy = False
 
     cdef int claim(self) except -1:
+        """Keep everybody else from it: other threads, and what the collector calls while objects are made."""
         if self.is_busy:
-            raise RuntimeError("another thread is adding records")
+            raise RuntimeError("records are being added or taken already")
+        self.is_busy = True
         return 0
 
 

@@ -50,9 +50,10 @@ def read_records(bytes data, base_offset, base_timestamp):
 
 cdef PyObject* read_record(int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
     cdef PyObject* item = new(<PyTypeObject*>record_slots.type)
-    if item != NULL and not read_record_into(item, base_offset, base_timestamp, cursor):
-        drop(item)
+    if item == NULL or not read_record_into(item, base_offset, base_timestamp, cursor):
+        drop_if_any(item)
         return NULL
+    track(item)
     return item
 
 
@@ -119,23 +120,27 @@ cdef bint take_headers(Cursor* cursor, PyObject** headers) noexcept:
     cdef Py_ssize_t i
     if not take_prefix(PREFIX_VARINT, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
         return False
-    headers[0] = PyList_New(count)
+    headers[0] = new_list(count)
     if headers[0] == NULL:
         return False
     for i in range(count):
         if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
-        pair = PyTuple_New(2)
-        if pair == NULL:
-            return False
-        PyList_SET_ITEM(headers[0], i, pair)
         key = PyUnicode_DecodeUTF8(<const char*>p, size, NULL)
         if key == NULL:
             return False
-        PyTuple_SET_ITEM(pair, 0, key)
         if not take_blob(cursor, &value):
+            drop(key)
             return False
+        pair = PyTuple_New(2)  # which the collector meets with both in it
+        if pair == NULL:
+            drop(key)
+            drop(value)
+            return False
+        PyTuple_SET_ITEM(pair, 0, key)
         PyTuple_SET_ITEM(pair, 1, value)
+        PyList_SET_ITEM(headers[0], i, pair)
+    track(headers[0])
     return True
 
 

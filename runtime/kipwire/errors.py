@@ -2,6 +2,32 @@
 
 from __future__ import annotations
 
+MOST_CHARACTERS = 2000
+"""Of a path or a reason in an error; what is longer loses its middle."""
+_MOST_OF_A_VALUE = 80
+
+
+def shown(value: object) -> str:
+    """A value of anybody's as errors show it: cut where it is long, and never an error itself."""
+    if isinstance(value, int) and int.bit_length(value) > 128:  # Python refuses to write out thousands of digits
+        return f"a number of {int.bit_length(value)} bits"
+    if type(value) in (str, bytes) and len(value) > _MOST_OF_A_VALUE:  # type: ignore[arg-type]
+        unit = "characters" if type(value) is str else "bytes"
+        return f"{value[:_MOST_OF_A_VALUE]!r}... ({len(value)} {unit})"  # type: ignore[index, arg-type]
+    try:
+        text = repr(value)
+    except Exception:  # of a repr of one's own
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_OF_A_VALUE else f"{text[:_MOST_OF_A_VALUE]}..."
+
+
+def bounded(text: str) -> str:
+    """A text that is not longer than errors may be: the middle of a longer one is left out."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    half = MOST_CHARACTERS // 2
+    return f"{text[:half]}... ({len(text) - 2 * half} characters) ...{text[-half:]}"
+
 
 class KipwireError(ValueError):
     """Base of every error that kipwire raises on purpose."""
@@ -11,6 +37,7 @@ class _PlacedError(KipwireError):
     """An error at one place of a message."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
+        path, reason = bounded(path), bounded(reason)
         super().__init__(message, version, path, reason)
         self.message = message
         """Name of the message, as in its spec."""
@@ -39,6 +66,7 @@ class DecodeError(KipwireError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""
 
     def __init__(self, message: str, version: int, path: str, offset: int, reason: str) -> None:
+        path, reason = bounded(path), bounded(reason)
         super().__init__(message, version, path, offset, reason)
         self.message = message
         """Name of the message, as in its spec."""

@@ -106,8 +106,10 @@ class Field:
         """Whether a tagged field of this value is left out, by Kafka's rules: NaN never is, -0.0 is where 0.0 is."""
         if value is None or self.default is None:
             return value is None and self.default is None
-        if self.array or self.element in ("bytes", "records"):
-            return isinstance(value, (list, tuple, bytes, bytearray, memoryview)) and len(value) == 0
+        if self.array:
+            return isinstance(value, (list, tuple)) and len(value) == 0
+        if self.element in ("bytes", "records"):
+            return isinstance(value, (bytes, bytearray, memoryview)) and len(value) == 0
         return bool(value == self.default_value())
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ import uuid
 from operator import index
 from typing import Any, NoReturn, TypeVar
 
-from kipwire.errors import JsonError
+from kipwire.errors import JsonError, shown
 from kipwire.values import INTEGER_BITS, check, out_of_range
 from kipwire.versions import struct_in_other_versions
 from kipwire.walk import path_text
@@ -203,7 +203,7 @@ class _Reader:
         except (binascii.Error, ValueError):
             raw = b""
         if len(raw) != 16:
-            self.fail(f"{text!r} is not 16 bytes in URL-safe base64")
+            self.fail(f"{shown(text)} is not 16 bytes in URL-safe base64")
         return uuid.UUID(bytes=raw)
 
     def bytes(self, text: str) -> bytes:

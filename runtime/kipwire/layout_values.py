@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from kipwire.errors import shown
 from kipwire.layouts import Bits, Checksum, Constant, SizeOf, Value
 from kipwire.plan import WIDTHS
 from kipwire.values import integer_range
-from kipwire.walk_layout import CHECKSUM_WIDTH, short_text
+from kipwire.walk_layout import CHECKSUM_WIDTH
 from kipwire.wire import write_packed, write_size, write_upacked
 
 TYPE_CHECKING = False
@@ -157,7 +158,7 @@ class _StructCheck:
         if twins:
             first, second = twins[0]
             self.checker.path += [second, name]
-            self.checker.fail(f"element {first} has the key {short_text(keys[first])} too; no two may have the same")
+            self.checker.fail(f"element {first} has the key {shown(keys[first])} too; no two may have the same")
 
 
 def _integer_size(type: str, encoding: str | None, number: int) -> int:

@@ -54,7 +54,18 @@ class Operation:
 class Plan:
     """One struct on the wire."""
 
-    __slots__ = ("cls", "declared_tags", "depth", "fields", "flexible", "minimum_size", "parts", "tagged")
+    __slots__ = (
+        "cls",
+        "declared_tags",
+        "default_structs",
+        "depth",
+        "fields",
+        "flexible",
+        "has_floats",
+        "minimum_size",
+        "parts",
+        "tagged",
+    )
 
     def __init__(self, cls: type[Struct], operations: list[Operation]) -> None:
         self.cls = cls
@@ -72,6 +83,14 @@ class Plan:
         """The fewest bytes that the struct takes; of a layout 1, which is not more."""
         self.depth: int = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
         """How many structs stand within each other, this one counted."""
+        self.has_floats: bool = any(
+            one.kind == "float64" or (one.plan is not None and one.plan.has_floats) for one in operations
+        )
+        """Whether a float is in it, at any depth: 0.0 and -0.0 are equal and have other bytes."""
+        self.default_structs: int = 1 + sum(
+            one.plan.default_structs for one in operations if one.plan and not one.array and one.default is not None
+        )
+        """How many structs an instance of defaults is made of at most, this one counted."""
 
 
 class NoPlanError(Exception):
@@ -113,16 +132,23 @@ def _kind(field: Field) -> str:
 
 def minimum_size(cls: type[Struct]) -> int:
     """The fewest bytes that the struct takes; of a layout, whose structs take at least one, just that."""
+    return _minimum_size(cls, {})
+
+
+def _minimum_size(cls: type[Struct], known: dict[type[Struct], int]) -> int:
+    """The same, and remembered: a struct may stand at many places, with structs that do so as well."""
     if cls.FLEXIBLE or cls.LAYOUT is not None:
         return 1
-    return sum(_minimum(field) for field in cls.FIELDS)
+    if cls not in known:
+        known[cls] = sum(_minimum(field, known) for field in cls.FIELDS)
+    return known[cls]
 
 
-def _minimum(field: Field) -> int:
+def _minimum(field: Field, known: dict[type[Struct], int]) -> int:
     if field.array:
         return 4
     if field.struct is not None:
-        return 1 if field.nullable else minimum_size(field.struct)
+        return 1 if field.nullable else _minimum_size(field.struct, known)
     if field.encoding is not None:
         return 1
     return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or WIDTHS[field.element]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-from kipwire.errors import DecodeError
+from kipwire.errors import DecodeError, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Message(Struct):
             DecodeError: the buffer is not exactly one message of this version; it tells field path and byte offset.
         """
         if type(data) is not bytes:
-            data = bytes(data)
+            data = content_of(data)
         try:
             message, end = cls._read(data, 0)
             if end == len(data):
@@ -178,7 +178,7 @@ class Message(Struct):
             ValueError: the offset lies outside the buffer.
         """
         if type(data) is not bytes:
-            data = bytes(data)
+            data = content_of(data)
         if not 0 <= offset <= len(data):
             raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
         try:
@@ -240,6 +240,20 @@ class Message(Struct):
         from kipwire.json_form import read_json
 
         return read_json(cls, value)
+
+
+def content_of(data: object) -> bytes:
+    """The content of a buffer.
+
+    Raises:
+        TypeError: it is not a buffer. A number is none, though `bytes` makes so many zeros of it.
+    """
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
+        raise TypeError(f"a message is decoded from bytes or another buffer, not from {what}") from None
+    return view.tobytes()
 
 
 def expect_end(cls: type[Message], end: int, data: bytes) -> None:

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any, NoReturn
 
 from kipwire import wire
-from kipwire.errors import EncodeError
+from kipwire.errors import EncodeError, shown
 from kipwire.plan import minimum_size
 from kipwire.structs import Struct
 from kipwire.walk import FIXED, path_text
@@ -53,11 +53,6 @@ def out_of_range(field: Field, number: int) -> str:
     )
 
 
-def shown(number: int) -> str:
-    """A number as errors show it: Python refuses to write out numbers of thousands of digits."""
-    return str(number) if number.bit_length() <= 128 else f"a number of {number.bit_length()} bits"
-
-
 def check(message: Message) -> None:
     """Look at every value of the message.
 
@@ -86,13 +81,19 @@ class Checker:
         for field in item.FIELDS:
             self.path.append(field.name)
             value = self.attribute(item, field)
-            if not (field.tag is not None and field.is_default(value)):
+            if field.tag is None or not self.is_default(field, value):
                 self.field(field, value)
             self.path.pop()
         if item.FLEXIBLE:
             self.path.append("unknown_tagged_fields")
             self.unknown(item)
             self.path.pop()
+
+    def is_default(self, field: Field, value: object) -> bool:
+        try:
+            return field.is_default(value)
+        except Exception:  # what cannot be compared, such as a struct without an attribute, is looked at more closely
+            return False
 
     def attribute(self, item: Struct, field: Field) -> Any:
         try:
@@ -101,7 +102,9 @@ class Checker:
             self.fail("the attribute is missing")
 
     def unknown(self, item: Struct) -> None:
-        fields = item._unknown_tagged_fields
+        fields: Any = getattr(item, "_unknown_tagged_fields", self)  # which is no value that it could have
+        if fields is self:
+            self.fail("the attribute is missing")
         if not fields:
             return
         if not isinstance(fields, dict):
@@ -159,7 +162,7 @@ class Checker:
             self.integer(field, value)
         elif kind == "bool":
             if value not in (False, True):
-                self.fail(f"must be True or False, not {value!r}")
+                self.fail(f"must be True or False, not {shown(value)}")
         elif kind == "float64":
             self.float(value)
         elif kind == "uuid":

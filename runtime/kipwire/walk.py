@@ -11,7 +11,7 @@ import uuid
 from typing import NamedTuple, NoReturn
 
 from kipwire import wire
-from kipwire.errors import DecodeError
+from kipwire.errors import DecodeError, shown
 from kipwire.plan import WIDTHS, minimum_size
 
 TYPE_CHECKING = False
@@ -325,9 +325,12 @@ class Walker:
         return value, pos
 
 
-def path_text(path: list[str | int]) -> str:
-    """A path as people read it: `topics[0].name`."""
+def path_text(path: list[Any]) -> str:
+    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key, shown as it is."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        if type(part) is not str:
+            text += f"[{shown(part)}]"
+        else:
+            text += f".{part}" if text else part
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kipwire import checksums
+from kipwire.errors import shown
 from kipwire.layouts import Bits, Checksum, Constant, SizeOf, Value
 from kipwire.plan import WIDTHS
 from kipwire.walk import FIXED
@@ -264,7 +265,7 @@ class _StructWalk:
         if before and key and key.value <= before.value:
             walker.path.append(part.sorted_by)
             walker.fail(
-                key.start, f"key {short_text(key.value)} stands behind {short_text(before.value)}: keys must ascend"
+                key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend"
             )
         walker.path.pop()
         return key, end
@@ -314,9 +315,3 @@ def _width(type: str, encoding: str | None) -> int | None:
     if encoding is None:
         return WIDTHS.get(type)
     return int(encoding[5:]) // 8 if encoding.startswith("fixed") else None
-
-
-def short_text(value: object) -> str:
-    """A value as errors show it."""
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:40]}..."

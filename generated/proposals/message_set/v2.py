@@ -130,7 +130,7 @@ class Message(kipwire.Struct):
                     size += (byte - 1) << 7
                     pos += 1
                 else:
-                    size, pos = read_varint(data, pos, 32)
+                    size, pos = read_varint(data, pos, 31)
             limit = pos + size
             if not pos <= limit <= bound:
                 raise kipwire.Malformed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from kipwire import native
-from kipwire.errors import EncodeError
+from kipwire.errors import EncodeError, shown
 from kipwire.records.model import Record
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ def expect_one_of(value: object, known: Sequence[str], magic: int, argument: str
         EncodeError: it is not.
     """
     if value not in known:
-        reason = f"magic {magic} has no {value!r}; it has {', '.join(known)}"
+        reason = f"magic {magic} has no {shown(value)}; it has {', '.join(known)}"
         raise EncodeError("RecordBatch", magic, argument, reason)
 
 
