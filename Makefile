@@ -56,7 +56,7 @@ test-broker: setup  ## Run the pipeline against a broker that is started for it,
 test-cluster: setup  ## Run the pipeline on a cluster and a Spark Connect server whose workers only have its wheel
 	@JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/pytest -m cluster -n 0
 
-fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged input for FUZZ_SECONDS
+fuzz-native: setup  ## Run the kernel under AddressSanitizer on damaged and hostile input, each target for FUZZ_SECONDS
 	@VENV=$(VENV) FUZZ_SECONDS=$(FUZZ_SECONDS) CC="$(CC)" bash scripts/fuzz.sh
 
 test-maven: setup  ## Run the tests that need mvn and a network, such as those on releases of Kafka

@@ -275,3 +275,30 @@ def test_failed_encoding_leaves_the_message_as_it_was() -> None:
 def test_encoding_refuses_what_checking_refuses(name: str, version: int) -> None:
     cls = kafka_messages.message(name, version)
     property_checks.for_all(property_checks.check_encode_agrees, property_checks.messages_with_a_wrong_value(cls))
+
+
+def _without(item: Any, name: str) -> Any:
+    delattr(item, name)
+    return item
+
+
+@pytest.mark.parametrize("write", ["encode", "encoded_size"])
+@pytest.mark.parametrize(
+    ("make", "path", "reason"),
+    [
+        (lambda: _without(api_versions(), "_unknown_tagged_fields"), "unknown_tagged_fields", "the attribute is missing"),
+        (lambda: api_versions(supported_features=b""), "supported_features", "must be a list, not bytes"),
+        (lambda: api_versions(supported_features=memoryview(b"")), "supported_features", "must be a list, not memoryview"),
+        (
+            lambda: FETCH_REQUEST.FetchRequest(replica_state=_without(FETCH_REQUEST.ReplicaState(), "replica_epoch")),
+            "replica_state.replica_epoch",
+            "the attribute is missing",
+        ),
+    ],
+    ids=["no unknown tagged fields", "empty bytes for an array", "an empty buffer for an array", "half a tagged struct"],
+)
+def test_what_cannot_be_compared_with_a_default_is_refused(make: Any, path: str, reason: str, write: str) -> None:
+    """Each of these once left as another error than kipwire's, or as one that never leaves it."""
+    with pytest.raises(EncodeError) as caught:
+        getattr(make(), write)()
+    assert (caught.value.path, caught.value.reason) == (path, reason)
