@@ -1,4 +1,4 @@
-"""Run a kernel that was built with sanitizers on objects that do harm: that change when they are looked at, or meanwhile.
+"""Run a kernel that was built with sanitizers on objects that do harm, and while other threads change messages.
 
     python tests/fuzz_objects.py FOLDER --target hostile-objects|threads [--seconds 60] [--seed 0]
 
@@ -99,7 +99,7 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def hostile_objects(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
-    """Hostile objects in messages; subclasses with slots of others; the collector's callbacks while there is reading."""
+    """Hostile objects in messages; subclasses with slots of others; callbacks of the collector during reading."""
     kernel.fall_back_on(**native_checks.PYTHON)
     pool = fuzzing.seeds()
     layouts = fuzzing.layouts()

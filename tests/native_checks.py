@@ -14,7 +14,6 @@ from kipwire import KipwireError, Message, Struct, native
 from kipwire.records import Record, sections
 from kipwire.records.checks import ordered_records
 
-
 PYTHON = native.PYTHON_METHODS
 
 
@@ -232,7 +231,9 @@ def _result(function: Callable[..., Any], *arguments: object, errors: tuple[type
     """
     try:
         return function(*arguments)
-    except (GaveUpError, KipwireError, *errors):
+    except (GaveUpError, KipwireError):
+        return None
+    except errors:
         return None
 
 

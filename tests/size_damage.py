@@ -46,13 +46,21 @@ def _overwritten(data: bytes, elements: list[Element], chance: random.Random) ->
         return data
     element = chance.choice(sizes)
     now = element.value if isinstance(element.value, int) else -1
-    edges = [now + 1, now - 1, -1, -2, *EDGES, *(-edge for edge in EDGES), *(sign * 2**bits for sign in (1, -1) for bits in (31, 32, 63))]
+    edges = [
+        now + 1,
+        now - 1,
+        -1,
+        -2,
+        *EDGES,
+        *(-edge for edge in EDGES),
+        *(sign * 2**bits for sign in (1, -1) for bits in (31, 32, 63)),
+    ]
     edges += [2**bits - 1 for bits in (31, 32, 63, 64)] + [now + 2**bits for bits in (15, 16, 31, 32)]
     return data[: element.start] + written(element, chance.choice(edges)) + data[element.end :]
 
 
 def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> bytes:
-    """A text or some bytes get longer, so that a size around them gets to an edge, and all sizes around them tell it."""
+    """Text or bytes get longer, so that a size around them gets to an edge, and all sizes around them tell it."""
     values = [one for one in elements if one.role == "value" and isinstance(one.value, (str, bytes))]
     if not values:
         return data
@@ -60,7 +68,9 @@ def _stretched(data: bytes, elements: list[Element], chance: random.Random) -> b
     around = [
         one
         for one in elements
-        if one.role in ("size", "length") and isinstance(one.value, int) and one.end <= value.start
+        if one.role in ("size", "length")
+        and isinstance(one.value, int)
+        and one.end <= value.start
         and value.end <= one.end + one.value
     ]
     if not around:

@@ -28,7 +28,9 @@ def test_only_buffers_are_decoded(decoder: str, data: Any) -> None:
         DECODERS[decoder](HeartbeatRequest, data)
 
 
-@pytest.mark.parametrize("make", [bytes, bytearray, memoryview, lambda data: memoryview(b"".join(bytes((b, 0)) for b in data))[::2]])
+@pytest.mark.parametrize(
+    "make", [bytes, bytearray, memoryview, lambda data: memoryview(b"".join(bytes((b, 0)) for b in data))[::2]]
+)
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_every_buffer_is_decoded(decoder: str, make: Callable[[bytes], Any]) -> None:
     message = HeartbeatRequest(group_id="group")

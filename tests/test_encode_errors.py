@@ -286,16 +286,29 @@ def _without(item: Any, name: str) -> Any:
 @pytest.mark.parametrize(
     ("make", "path", "reason"),
     [
-        (lambda: _without(api_versions(), "_unknown_tagged_fields"), "unknown_tagged_fields", "the attribute is missing"),
+        (
+            lambda: _without(api_versions(), "_unknown_tagged_fields"),
+            "unknown_tagged_fields",
+            "the attribute is missing",
+        ),
         (lambda: api_versions(supported_features=b""), "supported_features", "must be a list, not bytes"),
-        (lambda: api_versions(supported_features=memoryview(b"")), "supported_features", "must be a list, not memoryview"),
+        (
+            lambda: api_versions(supported_features=memoryview(b"")),
+            "supported_features",
+            "must be a list, not memoryview",
+        ),
         (
             lambda: FETCH_REQUEST.FetchRequest(replica_state=_without(FETCH_REQUEST.ReplicaState(), "replica_epoch")),
             "replica_state.replica_epoch",
             "the attribute is missing",
         ),
     ],
-    ids=["no unknown tagged fields", "empty bytes for an array", "an empty buffer for an array", "half a tagged struct"],
+    ids=[
+        "no unknown tagged fields",
+        "empty bytes for an array",
+        "an empty buffer for an array",
+        "half a tagged struct",
+    ],
 )
 def test_what_cannot_be_compared_with_a_default_is_refused(make: Any, path: str, reason: str, write: str) -> None:
     """Each of these once left as another error than kipwire's, or as one that never leaves it."""

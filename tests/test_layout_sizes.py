@@ -77,7 +77,7 @@ def test_size_is_read_with_its_width_and_sign(layouts: ModuleType, version: int,
         if size <= MOST:
             assert method(cls, data) == of_size(layouts, version, size)
         else:
-            with pytest.raises(DecodeError, match="size_.*tells of -|size_.*more than 16 bits"):
+            with pytest.raises(DecodeError, match=r"size_.*tells of -|size_.*more than 16 bits"):
                 method(cls, data)
 
 
@@ -95,9 +95,7 @@ def test_size_that_its_form_cannot_say_is_not_written(layouts: ModuleType, versi
 
 @pytest.mark.parametrize("field", ["text_int16", "blob_int16"])
 @pytest.mark.parametrize("size", SIZES)
-def test_size_of_a_value_is_read_with_its_width_and_sign(
-    layouts: ModuleType, field: str, size: int
-) -> None:
+def test_size_of_a_value_is_read_with_its_width_and_sign(layouts: ModuleType, field: str, size: int) -> None:
     cls = layouts.message("Prefixes", 0)
     value: Any = "a" * size if field.startswith("text") else b"a" * size
     wide = cls(**{field.replace("int16", "int32"): value}).encode()
@@ -109,7 +107,7 @@ def test_size_of_a_value_is_read_with_its_width_and_sign(
         if size <= MOST:
             assert getattr(method(cls, data), field) == value
         else:
-            with pytest.raises(DecodeError, match=f"{field}.*length of the .* is -|{field}.* null, but"):
+            with pytest.raises(DecodeError, match=rf"{field}.*length of the .* is -|{field}.* null, but"):
                 method(cls, data)
     message = cls(**{field: value})
     for write in (cls.encode, native.PYTHON_METHODS["encode"]):

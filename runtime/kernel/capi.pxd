@@ -106,11 +106,14 @@ cdef extern from *:
         return item;
     }
 
-    /* A list with so many places, to be filled; the collector does not know it until `track`, either. */
+    /* A list with so many places, to be filled; the collector does not know it until `track_list`, if it has any. */
     static inline PyObject* kip_new_list(Py_ssize_t count) {
         PyObject* items = PyList_New(count);
-        if (items != NULL) PyObject_GC_UnTrack(items);
+        if (items != NULL && count > 0) PyObject_GC_UnTrack(items);
         return items;
+    }
+    static inline void kip_track_list(PyObject* items) {
+        if (PyList_GET_SIZE(items) > 0) PyObject_GC_Track(items);
     }
 
     /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
@@ -143,6 +146,7 @@ cdef extern from *:
     PyObject* new "kip_new"(PyTypeObject* type)
     PyObject* new_list "kip_new_list"(Py_ssize_t count)
     void track "PyObject_GC_Track"(PyObject* item)
+    void track_list "kip_track_list"(PyObject* items)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)
     bint uuid_bytes "kip_bytes_of"(PyObject* number, unsigned char* bytes)

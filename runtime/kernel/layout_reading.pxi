@@ -193,7 +193,7 @@ cdef PyObject* read_counted(const Operation* field, int64_t count, Cursor* curso
             drop(items)
             return NULL
         PyList_SET_ITEM(items, i, item)
-    track(items)
+    track_list(items)
     return items
 
 

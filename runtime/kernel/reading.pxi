@@ -104,7 +104,7 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
             drop(items)
             return NULL
         PyList_SET_ITEM(items, i, item)
-    track(items)
+    track_list(items)
     return items
 
 

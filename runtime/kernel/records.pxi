@@ -140,7 +140,7 @@ cdef bint take_headers(Cursor* cursor, PyObject** headers) noexcept:
         PyTuple_SET_ITEM(pair, 0, key)
         PyTuple_SET_ITEM(pair, 1, value)
         PyList_SET_ITEM(headers[0], i, pair)
-    track(headers[0])
+    track_list(headers[0])
     return True
 
 

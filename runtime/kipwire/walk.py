@@ -326,7 +326,7 @@ class Walker:
 
 
 def path_text(path: list[Any]) -> str:
-    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key, shown as it is."""
+    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key."""
     text = ""
     for part in path:
         if type(part) is not str:

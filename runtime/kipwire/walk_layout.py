@@ -264,9 +264,7 @@ class _StructWalk:
         key = walk.seen[part.sorted_by] if part.sorted_by else None
         if before and key and key.value <= before.value:
             walker.path.append(part.sorted_by)
-            walker.fail(
-                key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend"
-            )
+            walker.fail(key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend")
         walker.path.pop()
         return key, end
 
