@@ -16,6 +16,7 @@ import native_checks
 from kafka_messages.heartbeat_request.v4 import HeartbeatRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
 from kipwire import native
+from kipwire.records import Record
 
 needs_kernel = pytest.mark.skipif(not native.in_use, reason=f"the kernel is not in use: {native.reason}")
 KERNEL: Any = native.kernel
@@ -84,7 +85,7 @@ def test_what_is_read_is_known_to_the_collector() -> None:
     message = MetadataResponse(brokers=[MetadataResponseBroker()])
     read = MetadataResponse.decode(message.encode())
     assert all(map(gc.is_tracked, (read, read.brokers, read.brokers[0], read.topics)))
-    section = KERNEL.write_records([native_checks.Record(offset=0, headers=[("a", b"")])], 0, 0)
+    section = KERNEL.write_records([Record(offset=0, headers=[("a", b"")])], 0, 0)
     (record,) = KERNEL.read_records(section, 0, 0)
     assert gc.is_tracked(record) and gc.is_tracked(record.headers)
 
@@ -105,9 +106,13 @@ class _OfAnotherType(HeartbeatRequest):
     __slots__ = ()
 
 
-_OfAnotherClass.group_id = vars(_Large)["slot_99"]
-_OfAnotherName.group_id = vars(HeartbeatRequest)["member_id"]
-_OfAnotherType.group_id = vars(type(lambda: 0))["__closure__"]
+setattr(_OfAnotherClass, "group_id", vars(_Large)["slot_99"])  # noqa: B010  # a slot of another name or class
+setattr(
+    _OfAnotherName, "group_id", vars(HeartbeatRequest)["member_id"]
+)  # noqa: B010  # a slot of another name or class
+setattr(
+    _OfAnotherType, "group_id", vars(type(lambda: 0))["__closure__"]
+)  # noqa: B010  # a slot of another name or class
 
 
 @needs_kernel
@@ -166,7 +171,7 @@ def test_table_of_records_stays_right_whatever_its_arguments_do(kind: str) -> No
             return True
 
     append_time: Any = _Taking(table) if kind == "number" else TakingInt(5)
-    section = KERNEL.write_records([native_checks.Record(offset=n, value=b"value") for n in range(3)], 0, 0)
+    section = KERNEL.write_records([Record(offset=n, value=b"value") for n in range(3)], 0, 0)
     assert table.add(0, section, 3, 0, 0, None)
     assert not table.add(1, section[:-1], 3, 0, 0, append_time)  # what is added of it is forgotten
     left = 3 * (kind == "bool")
