@@ -90,6 +90,7 @@ def _is_seen(spark: SparkSession, folder: Path) -> bool:
 def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
     """Give tables their places, all or none."""
     done: list[str] = []
+    name = ""
     try:
         for name in names:
             rename_new(made / name, out / name)
