@@ -11,20 +11,18 @@ terminal; everything else is kipwire and the standard library.
 from __future__ import annotations
 
 import argparse
-import gzip
 import io
-import json
 import os
 import shutil
 import sys
-import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import kafka_messages
 from kipwire import KipwireError
+from kipwire.captures import CaptureError, Entry, files_in, open_frames, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,33 +33,20 @@ if TYPE_CHECKING:
     """Pieces of one line of output, each with its style."""
 
 CAPTURE = Path(__file__).parent / "capture"
-SIZE_BYTES = 4
 WIDTH_WITHOUT_TERMINAL = 120
 WIDEST_API = 28
 WIDEST_CLIENT = 18
 
 
-class CaptureError(Exception):
-    """The folder does not hold a capture in the form of examples/capture/README.md."""
-
-
 # Reading a capture.
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One request or response as captured, without the size before it."""
+class Frame(NamedTuple):
+    """One request or response as captured, and what the index says of it."""
 
+    entry: Entry
     data: bytes
-    nanoseconds: int
-    """When it was captured, since 1970-01-01 UTC."""
-    connection: int
-    is_request: bool
-    api_key: int
-    api_version: int
-    """For a response: the version of the request that it answers."""
-    correlation_id: int
-    client_id: str | None
+    """Without the size before it."""
 
 
 def read_capture(folder: Path) -> list[Frame]:
@@ -70,39 +55,9 @@ def read_capture(folder: Path) -> list[Frame]:
     Raises:
         CaptureError: a file is missing or damaged, or the index does not fit the frames.
     """
-    frames = _read_file(folder, "frames.bin")
-    found = []
-    for number, line in enumerate(_read_file(folder, "frames.jsonl").splitlines(), 1):
-        try:
-            found.append(_frame(frames, json.loads(line)))
-        except (KeyError, TypeError, ValueError) as error:
-            raise CaptureError(f"{folder}: line {number} of the index: {error!r}") from error
-    return found
-
-
-def _frame(frames: bytes, entry: dict[str, Any]) -> Frame:
-    start = entry["off"] + SIZE_BYTES
-    data = frames[start : start + entry["len"]]
-    if len(data) != entry["len"] or frames[entry["off"] : start] != len(data).to_bytes(SIZE_BYTES, "big"):
-        raise ValueError(f"no frame of {entry['len']} bytes stands at byte {entry['off']}")
-    return Frame(
-        data=data,
-        nanoseconds=entry["ts_ns"],
-        connection=entry["conn"],
-        is_request=entry["dir"] == "req",
-        api_key=entry["api_key"],
-        api_version=entry["api_version"],
-        correlation_id=entry["correlation_id"],
-        client_id=entry["client_id"],
-    )
-
-
-def _read_file(folder: Path, name: str) -> bytes:
-    plain, packed = folder / name, folder / f"{name}.gz"
-    try:
-        return plain.read_bytes() if plain.exists() else gzip.decompress(packed.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise CaptureError(f"cannot read {name} or {name}.gz in {folder}: {error}") from error
+    index, file = files_in(folder)
+    with open_frames(file) as frames:
+        return [Frame(entry, frames.read(entry)) for entry in read_index(index)]
 
 
 # Decoding one frame.
@@ -122,10 +77,10 @@ class Decoded:
 def decode(frame: Frame) -> Decoded:
     """Decode a frame and encode it again; a frame that cannot be decoded is a result too, not an exception."""
     try:
-        if frame.is_request:
+        if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)
         else:
-            header, body = kafka_messages.decode_response(frame.data, frame.api_key, frame.api_version)
+            header, body = kafka_messages.decode_response(frame.data, frame.entry.api_key, frame.entry.api_version)
         identical = header.encode() + body.encode() == frame.data
     except KipwireError as error:
         return Decoded("", str(error), identical=False)
@@ -168,9 +123,9 @@ def summary(struct: Struct) -> str:
 def api_name(frame: Frame) -> str:
     """Such as `Fetch`; `API 99` where the package does not know it."""
     try:
-        return kafka_messages.request(frame.api_key, frame.api_version).NAME.removesuffix("Request")
+        return kafka_messages.request(frame.entry.api_key, frame.entry.api_version).NAME.removesuffix("Request")
     except KipwireError:
-        return f"API {frame.api_key}"
+        return f"API {frame.entry.api_key}"
 
 
 # Output.
@@ -200,12 +155,12 @@ def layout(frames: list[Frame], width: int) -> Layout:
     """The narrowest columns that fit the frames; long names of APIs and clients are cut."""
     return Layout(
         line=width,
-        connection=max((len(str(frame.connection)) for frame in frames), default=0),
-        api=min(max((len(f"{api_name(frame)} v{frame.api_version}") for frame in frames), default=0), WIDEST_API),
-        correlation=max((len(str(frame.correlation_id)) for frame in frames), default=0),
-        client=min(max((len(frame.client_id or "-") for frame in frames), default=0), WIDEST_CLIENT),
+        connection=max((len(str(frame.entry.connection)) for frame in frames), default=0),
+        api=min(max((len(f"{api_name(frame)} v{frame.entry.api_version}") for frame in frames), default=0), WIDEST_API),
+        correlation=max((len(str(frame.entry.correlation_id)) for frame in frames), default=0),
+        client=min(max((len(frame.entry.client_id or "-") for frame in frames), default=0), WIDEST_CLIENT),
         size=max((len(f"{len(frame.data):,}") for frame in frames), default=0),
-        since=frames[0].nanoseconds if frames else 0,
+        since=frames[0].entry.timestamp_ns if frames else 0,
     )
 
 
@@ -219,15 +174,15 @@ def heading(columns: Layout) -> Line:
 
 def frame_line(frame: Frame, decoded: Decoded, columns: Layout) -> Line:
     """One frame for the reader."""
-    version = f" v{frame.api_version}"
+    version = f" v{frame.entry.api_version}"
     api = cut(api_name(frame), columns.api - len(version)) + version
-    client = cut(frame.client_id or "-", columns.client)
+    client = cut(frame.entry.client_id or "-", columns.client)
     line = [
-        (f"{(frame.nanoseconds - columns.since) / 1e9:7.3f} ", "dim"),
-        (f"#{frame.connection:<{columns.connection}} ", "dim"),
-        ("→ " if frame.is_request else "← ", "bold green" if frame.is_request else "bold blue"),
-        (f"{api:<{columns.api}} ", "bold" if frame.is_request else ""),
-        (f"{frame.correlation_id:>{columns.correlation}} ", "dim"),
+        (f"{(frame.entry.timestamp_ns - columns.since) / 1e9:7.3f} ", "dim"),
+        (f"#{frame.entry.connection:<{columns.connection}} ", "dim"),
+        ("→ " if frame.entry.is_request else "← ", "bold green" if frame.entry.is_request else "bold blue"),
+        (f"{api:<{columns.api}} ", "bold" if frame.entry.is_request else ""),
+        (f"{frame.entry.correlation_id:>{columns.correlation}} ", "dim"),
         (f"{client:<{columns.client}} ", "cyan"),
         (f"{len(frame.data):>{columns.size},}  ", ""),
     ]
@@ -248,7 +203,7 @@ def summary_table(results: list[tuple[Frame, Decoded]]) -> Iterator[Line]:
     for frame, decoded in results:
         by_api[api_name(frame)].append((frame, decoded))
     versions = {
-        api: ", ".join(f"v{version}" for version in sorted({frame.api_version for frame, _ in some}))
+        api: ", ".join(f"v{version}" for version in sorted({frame.entry.api_version for frame, _ in some}))
         for api, some in by_api.items()
     }
     api_width, versions_width = max(map(len, (*by_api, "API"))), max(map(len, (*versions.values(), "versions")))
@@ -266,7 +221,7 @@ def summary_table(results: list[tuple[Frame, Decoded]]) -> Iterator[Line]:
 
 
 def _table_row(start: str, results: list[tuple[Frame, Decoded]], style: str) -> Line:
-    requests = sum(frame.is_request for frame, _ in results)
+    requests = sum(frame.entry.is_request for frame, _ in results)
     size = sum(len(frame.data) for frame, _ in results)
     identical = sum(decoded.identical for _, decoded in results)
     return [
@@ -320,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         identical = show(read_capture(options.capture), width, line_printer())
         sys.stdout.flush()
     except CaptureError as error:
-        print(error, file=sys.stderr)
+        print(cut(str(error), sys.maxsize), file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

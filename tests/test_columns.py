@@ -94,10 +94,10 @@ def test_every_captured_body_comes_back_byte_for_byte(way: Way) -> None:
     spec.loader.exec_module(script)
     bodies: dict[type[Message], list[bytes | None]] = {}
     for frame in script.read_capture(EXAMPLES / "capture"):
-        if frame.is_request:
+        if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)
         else:
-            header, body = kafka_messages.decode_response(frame.data, frame.api_key, frame.api_version)
+            header, body = kafka_messages.decode_response(frame.data, frame.entry.api_key, frame.entry.api_version)
         bodies.setdefault(type(body), []).append(frame.data[len(header.encode()) :])
     assert sum(map(len, bodies.values())) == 2186
     for cls, data in bodies.items():

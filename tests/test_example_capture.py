@@ -52,21 +52,21 @@ def write_capture(folder: Path, frames: bytes | bytearray, index: list[dict[str,
 def test_every_captured_frame_comes_back_byte_for_byte(script: ModuleType) -> None:
     frames = script.read_capture(EXAMPLES / "capture")
     assert len(frames) == FRAMES
-    assert sum(frame.is_request for frame in frames) == REQUESTS
+    assert sum(frame.entry.is_request for frame in frames) == REQUESTS
     assert sum(4 + len(frame.data) for frame in frames) == 587_634
-    assert len({(frame.api_key, frame.api_version) for frame in frames}) == 57
+    assert len({(frame.entry.api_key, frame.entry.api_version) for frame in frames}) == 57
     assert [frame for frame in frames if not script.decode(frame).identical] == []
 
 
 def test_index_tells_what_the_headers_tell(script: ModuleType) -> None:
     for frame in script.read_capture(EXAMPLES / "capture"):
-        if frame.is_request:
+        if frame.entry.is_request:
             header, body = kafka_messages.decode_request(frame.data)
-            assert header.client_id == frame.client_id  # type: ignore[attr-defined]
-            assert kafka_messages.request(frame.api_key, frame.api_version) is type(body)
+            assert header.client_id == frame.entry.client_id  # type: ignore[attr-defined]
+            assert kafka_messages.request(frame.entry.api_key, frame.entry.api_version) is type(body)
         else:
-            header, _ = kafka_messages.decode_response(frame.data, frame.api_key, frame.api_version)
-        assert header.correlation_id == frame.correlation_id  # type: ignore[attr-defined]
+            header, _ = kafka_messages.decode_response(frame.data, frame.entry.api_key, frame.entry.api_version)
+        assert header.correlation_id == frame.entry.correlation_id  # type: ignore[attr-defined]
 
 
 def test_script_prints_a_line_for_each_frame_and_the_summary(

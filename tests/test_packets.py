@@ -31,7 +31,6 @@ from kipspark.packets import capture as capture_module
 from kipspark.packets import streams
 from kipspark.packets.capture import find_frames
 from kipspark.packets.conversation import Found
-from kipspark.packets.framing import LARGEST_FRAME
 from kipspark.packets.headers import ACK, RST, SYN
 from kipspark.packets.streams import Stream
 from kipspark.sources.capture_places import find_captures
@@ -40,6 +39,7 @@ from kipspark.sources.extraction import extract
 from kipspark.sources.frame_rows import FRAMES_SCHEMA, Chosen
 from kipspark.sources.options import Options
 from kipspark.sources.packet_captures import PacketCapture, read_packet_frames
+from kipwire.captures import LARGEST_FRAME
 from packet_dumps import Disorder, Tcp
 
 COLUMNS = ("direction", "api_key", "api_version", "correlation_id", "client_id", "frame")

@@ -398,9 +398,10 @@ def test_a_wrong_index_is_named_with_its_line(capture: Path, name: str, value: o
     lines = capture.read_text().splitlines()
     lines[2] = json.dumps({**json.loads(lines[2]), name: value})
     capture.write_text("\n".join(lines))
-    at = len(lines[0]) + len(lines[1]) + 2
-    with pytest.raises(SourceError, match=f"line at byte {at}: .*{wrong}"):
-        list(read_frames(parts(capture, 1 << 30)[0], Chosen()))
+    for split_bytes in (1 << 30, len(lines[0]) + 1, len(lines[0]) + 3):  # the line is not the first of its part
+        with pytest.raises(SourceError, match=f"{capture}:3: .*{wrong}"):
+            for part in parts(capture, split_bytes):
+                list(read_frames(part, Chosen()))
 
 
 def test_places_without_captures_are_named(tmp_path: Path) -> None:

@@ -6,18 +6,27 @@ with the reason; so are the frames of other messages.
 
 from __future__ import annotations
 
-import gzip
-import json
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import cast
 
 from kipgen.spec import MessageSpec
 from kipwire import KipwireError, Message
+from kipwire.captures import (
+    LARGEST_FRAME,
+    CaptureError,
+    files_in,
+    json_object,
+    open_frames,
+    open_plain_or_packed,
+    read_at_most,
+    read_index,
+    readable,
+    whole_number,
+)
 from kipwire.encodings import Counts
 from kipwire.registry import Registry
 
@@ -30,17 +39,9 @@ _SIZE_BYTES = 4
 _CHUNK = 1 << 20
 _BATCH = 256
 _JSON_SUFFIXES = frozenset((".json", ".jsonl", ".ndjson"))
-_GZIP = b"\x1f\x8b"
-_DIRECTIONS = {"req": "request", "res": "response"}
+LONGEST_JSON_LINE = 16 * 1024 * 1024
+"""Bytes of a message in its JSON form."""
 _INT16 = (-(2**15), 2**15 - 1)
-_LIMITS = {
-    "off": (0, 2**62),
-    "len": (0, 2**31 - 1),
-    "api_key": _INT16,
-    "api_version": _INT16,
-    "version": _INT16,
-}
-"""What numbers in an index or before a message may be."""
 
 
 class SamplesError(ValueError):
@@ -122,11 +123,10 @@ def read_samples(
     reader = _Reader(classes, version, progress)
     for path in paths:
         try:
-            reader.read(path)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise SamplesError(f"{path}: damaged gzip file: {error}") from None
-        except OSError as error:
-            raise SamplesError(f"{error.filename or path}: cannot be read: {error.strerror or error}") from None
+            with readable(path):
+                reader.read(path)
+        except CaptureError as error:
+            raise SamplesError(str(error)) from None
     if version is not None and not reader.has_json:
         raise SamplesError(f"{paths[0]}: --version is for JSON lines; frames tell their versions themselves")
     reader.flush()
@@ -149,7 +149,7 @@ class _Reader:
         if path.is_dir():
             self._capture(path)
             return
-        with _open(path) as stream:
+        with open_plain_or_packed(path) as stream:
             is_json = stream.peek(_CHUNK)[:_CHUNK].lstrip(b" \t\r\n\xef\xbb\xbf").startswith(b"{")
             if is_json or not _JSON_SUFFIXES.isdisjoint(path.suffixes):
                 self._json_lines(path, stream)
@@ -171,38 +171,29 @@ class _Reader:
     def _capture(self, folder: Path) -> None:
         """A folder with `frames.bin` and its index `frames.jsonl`, as examples/capture/README.md describes it."""
         self._need_frames(folder, ("request", "response"))
-        frames, index = _either(folder, "frames.bin"), _either(folder, "frames.jsonl")
-        with _open(frames) as data, _open(index) as lines:
-            for number, line in enumerate(lines, 1):
-                place = f"{index}:{number}"
-                entry = _json_object(place, line)
-                kind = _DIRECTIONS.get(cast(str, entry.get("dir")))
-                if kind is None:
-                    raise SamplesError(f'{place}: "dir" is {entry.get("dir")!r}; it must be "req" or "res"')
-                start, length, api_key, version = (
-                    _number(place, entry, name) for name in ("off", "len", "api_key", "api_version")
-                )
-                if kind != self.spec.type or api_key != self.spec.api_key:
+        index, file = files_in(folder)
+        with open_frames(file) as frames:
+            for entry in read_index(index):
+                if entry.is_request != (self.spec.type == "request") or entry.api_key != self.spec.api_key:
                     self.samples.others += 1
                     continue
-                data.seek(start)
-                frame = _read(data, _SIZE_BYTES + length)
-                if frame[:_SIZE_BYTES] != length.to_bytes(_SIZE_BYTES, "big") or len(frame) != _SIZE_BYTES + length:
-                    raise SamplesError(f"{place}: no frame of {length} bytes stands at byte {start} of {frames.name}")
-                self._frame(f"{place}, byte {start} of {frames.name}", frame[_SIZE_BYTES:], version)
+                place = f"{entry.place}, byte {entry.offset} of {file.name}"
+                self._frame(place, frames.read(entry), entry.api_version)
 
     def _frames(self, path: Path, stream: BufferedReader) -> None:
         """Requests one behind the other, each with its size before it, as they go to a broker."""
         self._need_frames(path, ("request",))
         start = 0
-        while head := _read(stream, _SIZE_BYTES):
+        while head := stream.read(_SIZE_BYTES):
             place = f"{path}: byte {start}"
             size = int.from_bytes(head, "big", signed=True)
             if len(head) < _SIZE_BYTES:
                 raise SamplesError(f"{place}: the file ends within the size of a frame")
             if size < 0:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
-            frame = _read(stream, size)
+            frame = read_at_most(stream, min(size, LARGEST_FRAME + 1))
+            if len(frame) > LARGEST_FRAME:
+                raise SamplesError(f"{place}: a frame of {size} bytes; it may have {LARGEST_FRAME} at most")
             if len(frame) < size:
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
             start += _SIZE_BYTES + size
@@ -229,14 +220,18 @@ class _Reader:
     def _json_lines(self, path: Path, stream: BufferedReader) -> None:
         """Messages in their JSON form, each on a line of its own."""
         self.has_json = True
-        for number, line in enumerate(stream, 1):
+        number = 0
+        while line := stream.readline(LONGEST_JSON_LINE + 1):
+            number += 1
+            place = f"{path}:{number}"
+            if len(line) > LONGEST_JSON_LINE:
+                raise SamplesError(f"{place}: a line may have {LONGEST_JSON_LINE} bytes at most; give frames")
             if not line.strip():
                 continue
-            place = f"{path}:{number}"
-            entry = _json_object(place, line)
+            entry = json_object(place, line)
             version, value = self.version, cast(object, entry)
             if entry.keys() == {"version", "message"}:
-                version, value = _number(place, entry, "version"), entry["message"]
+                version, value = whole_number(place, entry, "version", *_INT16), entry["message"]
             if version is None:
                 wrapped = '{"version": 0, "message": {...}}'
                 raise SamplesError(f"{place}: no version is told; give --version, or write {wrapped}")
@@ -253,48 +248,3 @@ class _Reader:
             what = "requests and responses" if len(types) > 1 else "requests, as responses do not tell what they are"
             hint = "give JSON lines" if self.spec.type != "response" else "give a capture or JSON lines"
             raise SamplesError(f"{path}: such samples hold only {what}; {self.spec.name} is none ({hint})")
-
-
-def _open(path: Path) -> BufferedReader:
-    """Open a file, unpacking it if it is packed with gzip."""
-    stream = path.open("rb")
-    if not stream.peek(len(_GZIP)).startswith(_GZIP):
-        return stream
-    stream.close()
-    return BufferedReader(gzip.open(path, "rb"))
-
-
-def _either(folder: Path, name: str) -> Path:
-    plain, packed = folder / name, folder / f"{name}.gz"
-    if not plain.exists() and not packed.exists():
-        raise SamplesError(f"{folder}: has no {name} or {name}.gz; a folder of samples is a capture")
-    return plain if plain.exists() else packed
-
-
-def _read(stream: BinaryIO | BufferedReader, size: int) -> bytes:
-    """So many bytes, or what is left: no memory is taken for bytes that are not there."""
-    if size <= _CHUNK:
-        return stream.read(size)
-    parts = []
-    while size > 0 and (part := stream.read(min(size, _CHUNK))):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _json_object(place: str, line: bytes) -> dict[str, object]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise SamplesError(f"{place}: not JSON: {error}") from None
-    if not isinstance(value, dict):
-        raise SamplesError(f"{place}: not a JSON object")
-    return value
-
-
-def _number(place: str, entry: dict[str, object], name: str) -> int:
-    value = entry.get(name)
-    lowest, highest = _LIMITS[name]
-    if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
-        raise SamplesError(f'{place}: "{name}" must be a whole number from {lowest} to {highest}')
-    return value

@@ -20,11 +20,12 @@ from rich.console import Console
 
 from kipspark import commands, samples
 from kipspark.client_config import client_options
-from kipspark.connector import TRIED, connector_jars, fetch, name_of
+from kipspark.connector import TRIED, check_repository, connector_jars, fetch, name_of
 from kipspark.console import show
 from kipspark.errors import JobError
 from kipspark.outputs import check_empty, check_file, check_folder, write_file, write_tables
 from kipspark.page import page
+from kipspark.printing import complain, say
 from kipspark.report import Report, first_rows
 from kipspark.session import is_submitted, open_session
 from kipspark.sources import extraction
@@ -75,7 +76,7 @@ def main() -> None:
     try:
         app()
     except (KipwireError, PySparkException, Py4JJavaError, OSError) as error:
-        print(f"kipspark: {reason(error)}", file=sys.stderr)
+        complain(reason(error))
         sys.exit(1)
 
 
@@ -135,18 +136,21 @@ def connector(
     repository: Annotated[
         str | None, typer.Option(help="Address of a Maven repository; Maven Central if not given.")
     ] = None,
+    allow_http: Annotated[
+        bool, typer.Option(help="Take jars by http://, which anybody on the way can change.")
+    ] = False,
 ) -> None:
     """Fetch Spark's own Kafka connector, once, for --bootstrap-servers and kipspark.live."""
     version = pyspark.__version__
-    where = name_of(repository)
-    print(f"Fetching Spark's Kafka connector for pyspark {version} from {where} (some 10 MB)", flush=True)
-    place = fetch(repository)
-    print(f"{place}:")
+    check_repository(repository, allow_http)
+    say(f"Fetching Spark's Kafka connector for pyspark {version} from {name_of(repository)} (some 10 MB)")
+    place = fetch(repository, allow_http=allow_http)
+    say(f"{place}:")
     for jar in sorted(place.iterdir()):
-        print(f"  {jar.name}")
-    print('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
+        say(f"  {jar.name}")
+    say('Sessions get it by SparkSession.builder.config("spark.jars", kipspark.connector_jars())')
     if version != TRIED:
-        print(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
+        say(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
 
 
 @app.command()
@@ -170,9 +174,9 @@ def extract(
 ) -> None:
     """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
     frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
-    print(f"{frames:,} frames: {out}")
+    say(f"{frames:,} frames: {out}")
     if faults:
-        print(f"{faults:,} faults: {out / extraction.FAULTS}")
+        say(f"{faults:,} faults: {out / extraction.FAULTS}")
 
 
 @app.command()
@@ -269,13 +273,13 @@ def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
     """Print a report, and write its tables and its page where they are wanted; whether any table has rows."""
     tables = [first_rows(table) for table in report.tables]
     show(_console(), report, tables)
+    if out is not None:  # before the page, so that no fault of a chart costs them
+        write_tables(out, report.tables)
+        say(f"\nTables: {out}")
     if html is not None:
         text = page(report, tables, [(chart, chart.frame.toArrow().to_pylist()) for chart in report.charts])
         write_file(html, text)
-        print(f"\nPage: {html}")
-    if out is not None:
-        write_tables(out, report.tables)
-        print(f"\nTables: {out}")
+        say(f"\nPage: {html}")
     return any(shown.rows for shown in tables)
 
 

@@ -19,12 +19,14 @@ import pyspark
 
 from kipspark.errors import JobError
 from kipspark.java import use_java
+from kipspark.secrets import without_login
 
 CONNECTOR = "spark-sql-kafka-0-10_2.13"
 TRIED = "4.0.0"
 """The version of Spark, and thereby of the connector, that kipspark's tests run with."""
 
 _SECONDS = 600
+_SCHEMES = ("https", "file", "http")
 _MISSING = re.compile(r":: ([\w.-]+)#([\w.-]+);([\w.-]+): not found")
 _UNREACHABLE = re.compile(
     r"Host \S+ not found|Server access error|Connection (?:refused|timed out)|UnknownHostException"
@@ -52,18 +54,39 @@ def connector_jars() -> str:
     return ",".join(map(str, found))
 
 
-def fetch(repository: str | None = None) -> Path:
+def check_repository(repository: str | None, allow_http: bool = False) -> None:
+    """Whether jars may be taken from there: they run with all that Spark may do.
+
+    Raises:
+        JobError: it is not an address of https: or file:, and not one of http: that is allowed.
+    """
+    if repository is None:
+        return
+    scheme = repository.partition(":")[0].lower()
+    if scheme == "http" and not allow_http:
+        raise JobError(
+            f"{name_of(repository)}: what comes by http:// can be changed on its way, and these jars run; "
+            "use https://, or take it all the same: --allow-http"
+        )
+    if scheme not in _SCHEMES:
+        raise JobError(f"{name_of(repository)}: is not an address of a Maven repository, such as https://HOST/PATH")
+
+
+def fetch(repository: str | None = None, *, allow_http: bool = False) -> Path:
     """Fetch the jars for the pyspark that is installed.
 
     Args:
         repository: address of a Maven repository; Maven Central if none is given.
+        allow_http: whether it may be one of http:, where anybody on the way can change what comes.
 
     Returns:
         Their folder.
 
     Raises:
-        JobError: there is no Java, the repository cannot be reached, or it lacks something; the text tells what.
+        JobError: there is no Java, the repository is not a safe one, cannot be reached, or lacks something; the text
+            tells what.
     """
+    check_repository(repository, allow_http)
     spark_jars = Path(pyspark.__file__).parent / "jars"
     ivy = next(spark_jars.glob("ivy-*.jar"), None)
     if ivy is None:
@@ -90,14 +113,14 @@ def _run_ivy(ivy: Path, work: Path, repository: str | None) -> None:
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise JobError(f"{name_of(repository)}: the connector was not fetched within {_SECONDS} seconds") from None
-    text = done.stdout + done.stderr
+    text = without_login(done.stdout + done.stderr)
     if done.returncode or not (work / "jars").is_dir():
         raise JobError(reason(text, name_of(repository)))
 
 
 def name_of(repository: str | None) -> str:
-    """What to call a repository."""
-    return repository or "Maven Central"
+    """What to call a repository, without the password that its address may have."""
+    return without_login(repository) if repository else "Maven Central"
 
 
 def reason(text: str, repository: str) -> str:

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from kipspark.errors import SourceError
+from kipspark.secrets import without_secrets
 
 OLDER_WAY = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 """Spark's setting for its older way of fetching offsets, by a consumer that is a member of a group."""
@@ -189,7 +190,8 @@ def _failure(spark: SparkSession, names: list[str], common: Mapping[str, str]) -
         raise
     except (Py4JJavaError, PySparkException) as error:
         causes = _CAUSE.findall(str(error))
-        return ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
+        text = ": ".join(causes[-1]) if causes else next(iter(str(error).splitlines()[1:2]), str(error)).lstrip(": ")
+        return without_secrets(text, common)
     return None
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
 from kipspark.errors import JobError
 from kipspark.report import Table
+from kipwire.whole import new_folder, rename_new, write_whole
 
 
 def check_folder(place: Path, option: str) -> None:
@@ -51,23 +54,57 @@ def check_file(html: Path) -> None:
 
 
 def write_tables(out: Path, tables: Iterable[Table]) -> None:
-    """Write tables as Parquet files, a folder each; all of them, or none where one cannot be written."""
-    begun = []
-    try:
+    """Write tables as Parquet files, a folder each; all of them, or none where one cannot be written.
+
+    They are written beside their places, and renamed once all are there, so that two runs never touch each other's.
+    Where Spark's files are on another machine or file system nothing can be renamed: there it writes to the places
+    themselves, which it does not if anything is there, and what it has written stays.
+
+    Raises:
+        JobError: another run has written a table of that name meanwhile.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    with new_folder(beside=out / "tables") as made:
+        place = None
+        names = []
         for table in tables:
-            begun.append(out / table.name)
-            table.frame.write.parquet(str(out / table.name))
-    except BaseException:
-        for folder in begun:
-            shutil.rmtree(folder, ignore_errors=True)
+            place = place or (made if _is_seen(table.frame.sparkSession, made) else out)
+            table.frame.write.parquet(str(place / table.name))
+            names.append(table.name)
+        if place == made:
+            _publish(made, out, names)
+
+
+def _is_seen(spark: SparkSession, folder: Path) -> bool:
+    """Whether a folder of this machine is one of Spark's, too."""
+    probe = folder / "probe"
+    probe.write_text("seen")
+    try:
+        return [row[0] for row in spark.read.text(str(probe)).collect()] == ["seen"]
+    except PySparkException:
+        return False
+    finally:
+        probe.unlink()
+
+
+def _publish(made: Path, out: Path, names: Iterable[str]) -> None:
+    """Give tables their places, all or none."""
+    done: list[str] = []
+    name = ""
+    try:
+        for name in names:
+            rename_new(made / name, out / name)
+            done.append(name)
+    except BaseException as error:
+        for ours in done:
+            (out / ours).rename(made / ours)  # what was renamed is ours
+        if isinstance(error, FileExistsError):
+            raise JobError(
+                f"{out / name}: another run has written it meanwhile, and nothing is overwritten; choose another folder"
+            ) from None
         raise
 
 
 def write_file(file: Path, text: str) -> None:
     """Write a text, which takes the place of one that is there once it is whole."""
-    part = file.with_name(f".{file.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
+    write_whole(file, text.encode())

@@ -8,6 +8,8 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 
+from kipspark.printing import printable
+
 Row = dict[str, Any]
 
 
@@ -80,4 +82,4 @@ def cell(value: Any) -> str:
     if hasattr(value, "isoformat"):
         return str(value.strftime("%Y-%m-%d %H:%M:%S.%f"))[:-3]
     text = f"{value:,}" if isinstance(value, int) else str(value)
-    return "".join(char if char.isprintable() else "·" for char in text)  # what peers sent must not steer a terminal
+    return printable(text)

@@ -11,9 +11,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from kipspark.packets.streams import Piece
-
-LARGEST_FRAME = 100 * 1024 * 1024
-"""Bytes; the largest request that brokers take unless told otherwise (`socket.request.max.bytes`)."""
+from kipwire.captures import LARGEST_FRAME
 
 SIZE = Struct(">i")
 _COST = 64

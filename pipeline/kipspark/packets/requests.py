@@ -7,8 +7,8 @@ from struct import Struct
 from typing import NamedTuple
 
 from kipspark.messages.choice import KAFKA, registry
-from kipspark.packets.framing import LARGEST_FRAME
 from kipwire import UnsupportedVersionError
+from kipwire.captures import LARGEST_FRAME
 
 SMALLEST_REQUEST = 8
 """Bytes of a request frame at least: API key, version and correlation id."""

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from kipspark.errors import SourceError
 from kipspark.packets.rotation import is_packet_file
-from kipspark.sources.captures import FRAMES, INDEX, find_indexes
+from kipspark.sources.captures import find_indexes
 from kipspark.sources.packet_captures import PacketCapture
+from kipwire.captures import FRAMES, INDEX
 
 
 class Captures(NamedTuple):

@@ -6,8 +6,6 @@ examples/capture/README.md describes that form. What is no frame goes to a file 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -16,8 +14,9 @@ from kipspark.errors import JobError, SourceError
 from kipspark.packets.conversation import REQUEST, Found
 from kipspark.packets.framing import SIZE
 from kipspark.sources.capture_places import find_captures
-from kipspark.sources.captures import FRAMES, INDEX
 from kipspark.sources.packet_captures import PacketCapture, numbered_frames
+from kipwire.captures import FRAMES, INDEX
+from kipwire.whole import new_folder, rename_new
 
 FAULTS = "faults.jsonl"
 """The file for what is no frame."""
@@ -44,17 +43,16 @@ def extract(path: Path, out: Path, ports: Collection[int]) -> Extracted:
         OSError: `out` cannot be written.
     """
     capture = _only_capture(path)
+    there = JobError(f"{out}: is there already; --out must be the name of a new folder")
     if out.exists():
-        raise JobError(f"{out}: is there already; --out must be the name of a new folder")
+        raise there
     out.parent.mkdir(parents=True, exist_ok=True)
-    made = out.with_name(f".{out.name}.{os.getpid()}")
-    made.mkdir()
-    try:
+    with new_folder(beside=out) as made:
         written = _write(capture, made, ports)
-        made.rename(out)
-    except BaseException:
-        shutil.rmtree(made)
-        raise
+        try:
+            rename_new(made, out)
+        except FileExistsError:
+            raise there from None
     return written
 
 

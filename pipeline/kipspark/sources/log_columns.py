@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from kipspark.compute import pc
+from kipspark.sources.paths import shown
 from kipspark.sources.segments import Segment
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire.producer_sequence import HIGHEST_SEQUENCE
@@ -108,18 +109,22 @@ def _sequences(offset: pa.Int64Array, above: pa.Int32Array) -> pa.Int32Array:
     return pc.fill_null(numbers.cast(pa.int32()), -1)
 
 
-def broken_row(segment: Segment, broken: Broken) -> pa.RecordBatch:
-    """The row of `LOG_SCHEMA` that tells of a batch which cannot be read."""
+def broken_rows(segment: Segment, broken: Sequence[Broken]) -> pa.RecordBatch:
+    """The rows of `LOG_SCHEMA` that tell of batches which cannot be read."""
     found = {
-        "batch_position": pa.array([broken.position], pa.int64()),
-        "error": pa.array([broken.error], pa.string()),
+        "batch_position": pa.array([one.position for one in broken], pa.int64()),
+        "error": pa.array([shown(one.error) for one in broken], pa.string()),
     }
-    return _rows(segment, 1, found)
+    return _rows(segment, len(broken), found)
 
 
 def _rows(segment: Segment, count: int, found: dict[str, pa.Array]) -> pa.RecordBatch:
     """So many rows of a segment with the columns that are found; all others are null."""
-    of_segment: dict[str, Any] = {"topic": segment.topic, "partition": segment.partition, "segment": segment.path}
+    of_segment: dict[str, Any] = {
+        "topic": segment.topic,
+        "partition": segment.partition,
+        "segment": shown(segment.path),
+    }
     arrays = [
         (
             found[field.name]

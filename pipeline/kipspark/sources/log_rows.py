@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import SourceError
-from kipspark.sources.log_columns import Broken, OfBatch, broken_row, of_batch, record_rows
+from kipspark.sources.log_columns import Broken, OfBatch, broken_rows, of_batch, record_rows
 from kipspark.sources.segments import Segment
 from kipspark.sources.splits import Split, batch_head
-from kipwire import DecodeError
+from kipwire import DecodeError, KipwireError
 from kipwire.columns import ColumnError, RecordColumns
 from kipwire.records import RecordBatch, read_segment
 
@@ -51,16 +51,17 @@ def read_rows(split: Split, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     """
     rows = _Rows(split.segment, wanted)
     for batch in _batches(split, wanted):
-        broken = batch if isinstance(batch, Broken) else rows.add(batch)
-        if broken or rows.are_enough():
+        rows.add(batch)
+        if rows.are_enough():
             yield from rows.take()
-        if broken:
-            yield broken_row(split.segment, broken)
     yield from rows.take()
 
 
 def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
-    """The batches of a range that may have wanted records."""
+    """The batches of a range that may have wanted records.
+
+    What the file had when it was looked for and has no more, since the broker has cut its end off, has none.
+    """
     start: int | None = split.start
     while start is not None:
         position = start
@@ -79,13 +80,27 @@ def _batches(split: Split, wanted: Wanted) -> Iterator[RecordBatch | Broken]:
             yield Broken(position, str(error))
             start = _behind(split, position)
         except OSError as error:
-            raise SourceError(f"{split.segment.path}: cannot be read: {error.strerror or error}") from None
+            raise _unreadable(split.segment, error) from None
+        except ValueError as error:
+            if isinstance(error, KipwireError) or not _is_shorter(split, position):
+                raise
+
+
+def _is_shorter(split: Split, position: int) -> bool:
+    return Path(split.segment.path).stat().st_size < position
+
+
+def _unreadable(segment: Segment, error: OSError) -> SourceError:
+    return SourceError(f"{segment.path}: cannot be read: {error.strerror or error}")
 
 
 def _behind(split: Split, position: int) -> int | None:
     """Where the batch behind a broken one starts; None if nothing tells, or the range ends there."""
-    with Path(split.segment.path).open("rb") as file:
-        head = batch_head(file, position)
+    try:
+        with Path(split.segment.path).open("rb") as file:
+            head = batch_head(file, position)
+    except OSError as error:
+        raise _unreadable(split.segment, error) from None
     if head is None or position + head.size >= split.end:
         return None
     return position + head.size
@@ -111,9 +126,18 @@ class _Rows:
         self.wanted = wanted
         self.records = RecordColumns()
         self.batches: list[OfBatch] = []
+        self.broken: list[Broken] = []
+        self.before_broken: list[int] = []
+        """How many batches that are not broken stand before each of those."""
 
-    def add(self, batch: RecordBatch) -> Broken | None:
-        """Add the records of a batch; if it is broken and that is no error, tell so instead."""
+    def add(self, batch: RecordBatch | Broken) -> None:
+        """Add the records of a batch; or what tells that it is broken, if that is not an error."""
+        broken = batch if isinstance(batch, Broken) else self._add(batch)
+        if broken is not None:
+            self.broken.append(broken)
+            self.before_broken.append(len(self.batches))
+
+    def _add(self, batch: RecordBatch) -> Broken | None:
         try:
             self.records.add(batch)
         except (DecodeError, ColumnError) as error:
@@ -124,14 +148,25 @@ class _Rows:
         return None
 
     def are_enough(self) -> bool:
-        return max(self.records.rows, len(self.batches)) >= _ROWS or self.records.size >= _BYTES
+        count = max(self.records.rows, len(self.batches), len(self.broken))
+        return count >= _ROWS or self.records.size >= _BYTES
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """All rows so far, if there are any that are wanted; none are left then."""
         records, batches = _chosen(self.records.take(), self.wanted), self.batches
-        self.batches = []
-        if len(records):
-            yield record_rows(self.segment, records, batches)
+        broken, before = self.broken, self.before_broken
+        self.batches, self.broken, self.before_broken = [], [], []
+        if not broken:
+            if len(records):
+                yield record_rows(self.segment, records, batches)
+            return
+        if not len(records):
+            yield broken_rows(self.segment, broken)
+            return
+        rows = pa.concat_batches([broken_rows(self.segment, broken), record_rows(self.segment, records, batches)])
+        # A batch that is broken stands before the good one whose number it has.
+        numbers = pa.concat_arrays([pa.array(before, pa.int64()), records.column("batch").cast(pa.int64())])
+        yield rows.take(pc.sort_indices(numbers))
 
 
 def _chosen(records: pa.RecordBatch, wanted: Wanted) -> pa.RecordBatch:

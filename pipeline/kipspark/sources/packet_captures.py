@@ -12,6 +12,7 @@ import pyarrow as pa
 from kipspark.packets.capture import find_frames
 from kipspark.packets.conversation import Found
 from kipspark.sources.frame_rows import BYTES, FRAMES_SCHEMA, ROWS, Chosen
+from kipspark.sources.paths import shown
 
 
 class PacketCapture(NamedTuple):
@@ -67,7 +68,7 @@ def read_packet_frames(capture: PacketCapture, ports: Collection[int], chosen: C
             continue
         rows.append(
             (
-                capture.name,
+                shown(capture.name),
                 number,
                 found.time // 1000,
                 found.time,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from kipspark.errors import SourceError
 
-_FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)")
-_FILE = re.compile(r"(?P<base_offset>\d{20})\.log")
+_FOLDER = re.compile(r"(?P<topic>[a-zA-Z0-9._-]{1,249})-(?P<partition>[0-9]{1,10})")
+_FILE = re.compile(r"(?P<base_offset>[0-9]{20})\.log")
+_HIGHEST_PARTITION = 2**31 - 1
+_HIGHEST_OFFSET = 2**63 - 1
 
 
 class Segment(NamedTuple):
@@ -73,8 +76,13 @@ def _segment(path: Path) -> Segment | None:
     folder, file = _FOLDER.fullmatch(path.absolute().parent.name), _FILE.fullmatch(path.name)
     if folder is None or file is None:
         return None
+    partition, base_offset = int(folder["partition"]), int(file["base_offset"])
+    if partition > _HIGHEST_PARTITION or base_offset > _HIGHEST_OFFSET:  # no broker gives such names
+        return None
     try:
-        size = path.stat().st_size
+        status = path.stat()
     except FileNotFoundError:  # the broker has just removed it
         return None
-    return Segment(str(path.absolute()), folder["topic"], int(folder["partition"]), int(file["base_offset"]), size)
+    if not stat.S_ISREG(status.st_mode):  # such as a pipe, which would be waited for without end
+        return None
+    return Segment(str(path.absolute()), folder["topic"], partition, base_offset, status.st_size)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from kafka_messages.snapshot_header_record.v0 import SnapshotHeaderRecord
 from kipspark.errors import SourceError
+from kipspark.sources.paths import shown
 from kipspark.sources.segments import Segment, find_segments
 from kipspark.sources.timestamps import TIMESTAMP, microseconds
 from kipwire import KipwireError
@@ -37,7 +38,7 @@ SNAPSHOT_SCHEMA = pa.schema(
 )
 """The columns of `kafka_snapshot`; docs/spark.md explains them."""
 
-_FILE = re.compile(r"(?P<end_offset>\d{20})-(?P<epoch>\d{10})\.checkpoint")
+_FILE = re.compile(r"(?P<end_offset>[0-9]{20})-(?P<epoch>[0-9]{10})\.checkpoint")
 
 
 class Snapshot(NamedTuple):
@@ -96,7 +97,7 @@ def read_snapshot(snapshot: Snapshot) -> pa.RecordBatch:
         "end_offset": snapshot.end_offset,
         "epoch": snapshot.epoch,
         "timestamp": microseconds(header.last_contained_log_timestamp),
-        "snapshot": snapshot.path,
+        "snapshot": shown(snapshot.path),
     }
     arrays = {
         name: pa.repeat(pa.scalar(value, SNAPSHOT_SCHEMA.field(name).type), len(values))
@@ -124,7 +125,7 @@ def _first(segments: list[Segment]) -> Snapshot | None:
 def _snapshots(folder: str, of: Segment) -> Iterator[Snapshot]:
     for name in os.listdir(folder):  # noqa: PTH208
         file = _FILE.fullmatch(name)
-        if file is not None:
+        if file is not None and int(file["end_offset"]) < 2**63 and int(file["epoch"]) < 2**31:
             path = str(Path(folder) / name)
             yield Snapshot(path, of.topic, of.partition, int(file["end_offset"]), int(file["epoch"]))
 

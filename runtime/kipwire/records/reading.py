@@ -18,6 +18,10 @@ MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
 """Bytes that a batch may decompress to unless told otherwise: 64 times what Java's producer puts into one by default,
 since its `max.request.size` of 1 MiB holds before compression."""
 
+MAX_BATCH_SIZE = 100 * 1024 * 1024
+"""Bytes that a batch of a file may have unless told otherwise: the largest request that brokers take by default
+(`socket.request.max.bytes`)."""
+
 _SIZE_END = 12
 _TO_MAGIC = Packer(">qiib").unpack
 """What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
@@ -61,7 +65,7 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    return batches_in(take, 0, end, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size, file=None)
+    return batches_in(take, 0, end, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size)
 
 
 def batches_in(
@@ -71,7 +75,8 @@ def batches_in(
     *,
     check_crcs: bool,
     max_decompressed_size: int,
-    file: str | None,
+    max_batch_size: int | None = None,
+    file: str | None = None,
 ) -> Iterator[RecordBatch]:
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
     number = 0
@@ -90,6 +95,9 @@ def batches_in(
             reason = f"{size} bytes are no batch of magic {magic}; the smallest has {_SMALLEST[magic]}"
             raise place.error(magic, "batch_length" if magic == 2 else "message_size", 8, reason)
         size += _SIZE_END
+        if max_batch_size is not None and max_batch_size < size <= end - start:
+            reason = f"{size:,} bytes of one batch; it may have {max_batch_size:,} (max_batch_size)"
+            raise place.error(magic, "batch_length" if magic == 2 else "message_size", 8, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return

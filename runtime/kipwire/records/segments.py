@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from kipwire.errors import DecodeError
-from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, batches_in
+from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, batches_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kipwire.records.model import RecordBatch
 
 _CHUNK = 1 << 20
+_FIRST_CHUNK = 1 << 9
 
 
 def read_segment(
@@ -23,6 +24,7 @@ def read_segment(
     start: int = 0,
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_batch_size: int = MAX_BATCH_SIZE,
 ) -> Iterator[RecordBatch]:
     """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
 
@@ -34,6 +36,7 @@ def read_segment(
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
+        max_batch_size: bytes that one batch may have, as it stands in the file; so many are read at once.
 
     Raises:
         DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
@@ -56,6 +59,7 @@ def read_segment(
             end,
             check_crcs=check_crcs,
             max_decompressed_size=max_decompressed_size,
+            max_batch_size=max_batch_size,
             file=os.fspath(path),
         )
         try:
@@ -70,7 +74,9 @@ def read_segment(
 def _is_zeros(file: BufferedReader, start: int) -> bool:
     """Whether the file has nothing but zeros from there on."""
     file.seek(start)
-    while chunk := file.read(_CHUNK):
+    size = _FIRST_CHUNK  # what is broken seldom begins with zeros, and there may be many that are
+    while chunk := file.read(size):
         if chunk.strip(b"\0"):
             return False
+        size = _CHUNK
     return True

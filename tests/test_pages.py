@@ -1,0 +1,213 @@
+"""Names are data: on pages, in charts and on terminals; and no fault of a page costs the tables."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import stat
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kipspark import charts, cli
+from kipspark.console import show
+from kipspark.errors import JobError
+from kipspark.outputs import write_file, write_tables
+from kipspark.page import page
+from kipspark.printing import complain, say
+from kipspark.report import Chart, Report, Shown, Table
+from kipwire.whole import new_folder, rename_new, write_whole
+
+pytestmark = pytest.mark.same_without_kernel("no message is read")
+
+HOSTILE = [
+    "a$b_{$c",
+    "$$",
+    "$\\notacommand$",
+    "${{{{{{{{{{{{{{{{$",
+    "$x$",
+    "price $5 and $6",
+    "_hidden",
+    "__consumer_offsets",
+    "<script>alert(1)</script>",
+    "&amp;",
+    "\U0001f600 \u6f22\u5b57",
+    "-",
+    "%s {x} {0}",
+    "[/red]",
+]
+TIME = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def drawn(draw: Callable[[Any, list[dict[str, Any]]], None], rows: list[dict[str, Any]]) -> str:
+    chart = Chart("chart", None, draw)  # type: ignore[arg-type]
+    nothing = Shown(Table("t", "t", None, ()), (), (), True)  # type: ignore[arg-type]
+    return page(Report("r", ()), [nothing], [(chart, rows)])
+
+
+def row(name: str) -> dict[str, Any]:
+    return {"name": name, "time": TIME, "lag": 3, "median": 1, "high": 2, "saved": 5}
+
+
+@pytest.mark.parametrize("names", [HOSTILE[:7], HOSTILE[7:]])
+@pytest.mark.parametrize("draw", [charts.lag_over_time, charts.latencies, charts.events, charts.savings])
+def test_every_name_is_in_every_chart_as_it_is(
+    draw: Callable[[Any, list[dict[str, Any]]], None], names: list[str]
+) -> None:
+    text = drawn(draw, [row(name) for name in names])
+    for name in names:
+        assert f">{html.escape(name, quote=False)}</text>" in text
+
+
+def test_control_characters_of_names_are_dots_on_pages() -> None:
+    name = "a\x1b[31m\x00\u202eb\nc"
+    for draw in (charts.lag_over_time, charts.latencies, charts.events, charts.savings):
+        assert ">a·[31m··b·c</text>" in drawn(draw, [row(name)])
+    report = Report(name, (), notes=(name,))
+    shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
+    assert page(report, [shown], []).count("a·[31m··b·c") == 5
+
+
+def test_the_terminal_gets_data_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    name = "[/red]\x1b]0;x\x07[link=a]b"
+    out = io.StringIO()
+    shown = Shown(Table("t", name, None, ()), ("x",), ({"x": name},), True)  # type: ignore[arg-type]
+    show(Console(file=out, width=80, force_terminal=True, color_system=None), Report(name, (), notes=(name,)), [shown])
+    assert out.getvalue().count("[/red]·]0;x·[link=a]b") == 4
+    say(f"Page: {name}")
+    complain(f"{name}: there is no such file\nand more \ud800")
+    told = capsys.readouterr()
+    assert told.out == "Page: [/red]·]0;x·[link=a]b\n"
+    assert told.err == "kipspark: [/red]·]0;x·[link=a]b: there is no such file\nand more ·\n"
+
+
+# Tables, without Spark: frames that write a file.
+
+
+class Frame:
+    """Writes a table as Spark does: not where one is."""
+
+    def __init__(
+        self, content: str, meanwhile: Callable[[], object] = lambda: None, *, elsewhere: bool = False
+    ) -> None:
+        self.content, self.meanwhile = content, meanwhile
+        self.write = self
+        self.elsewhere = elsewhere
+        self.paths: list[str] = []
+        self.sparkSession = self.read = self
+
+    def text(self, path: str) -> Any:
+        found = [] if self.elsewhere else [(Path(path).read_text(),)]
+        return SimpleNamespace(collect=lambda: found)
+
+    def parquet(self, path: str) -> None:
+        self.meanwhile()
+        self.paths.append(path)
+        if not self.elsewhere:
+            Path(path).mkdir()  # as Spark, fails if it is there
+            (Path(path) / "part").write_text(self.content)
+
+
+def table(name: str, frame: Frame) -> Table:
+    return Table(name, name, frame, ())  # type: ignore[arg-type]
+
+
+def test_a_second_run_into_the_same_folder_leaves_the_first_ones_tables(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    first = [table("a", Frame("first")), table("b", Frame("first"))]
+    second = [table("x", Frame("second")), table("b", Frame("second", lambda: write_tables(out, first)))]
+    with pytest.raises(JobError, match=r"out/b: another run has written it meanwhile, and nothing is overwritten"):
+        write_tables(out, second)
+    assert {str(path.relative_to(out)): path.read_text() for path in out.rglob("part")} == {
+        "a/part": "first",
+        "b/part": "first",
+    }
+    assert sorted(os.listdir(out)) == ["a", "b"]  # noqa: PTH208
+
+
+def test_a_table_that_fails_leaves_what_others_wrote(tmp_path: Path) -> None:
+    def fail() -> None:
+        write_tables(tmp_path, [table("theirs", Frame("theirs"))])
+        raise RuntimeError("no space")
+
+    with pytest.raises(RuntimeError, match="no space"):
+        write_tables(tmp_path, [table("good", Frame("")), table("theirs", Frame("", fail))])
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_where_spark_has_other_files_it_writes_to_the_places_themselves(tmp_path: Path) -> None:
+    frame = Frame("", elsewhere=True)
+    write_tables(tmp_path / "out", [table("a", frame), table("b", frame)])
+    assert frame.paths == [str(tmp_path / "out" / name) for name in "ab"]
+
+
+def test_a_page_that_fails_costs_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def draw(axes: Any, rows: list[dict[str, Any]]) -> None:
+        raise RecursionError("no such chart")
+
+    rows = SimpleNamespace(toArrow=lambda: SimpleNamespace(to_pylist=lambda: [row("a")]))
+    of_report = table("a", Frame("kept"))
+    report = Report("r", (of_report,), (Chart("Lag", rows, draw),))  # type: ignore[arg-type]
+    monkeypatch.setattr(cli, "first_rows", lambda one: Shown(one, (), (), True))
+    with pytest.raises(JobError, match=r"the chart 'Lag' cannot be drawn: RecursionError\('no such chart'\)"):
+        cli.deliver(report, tmp_path / "out", tmp_path / "page.html")
+    assert (tmp_path / "out" / "a" / "part").read_text() == "kept"
+    assert not (tmp_path / "page.html").exists()
+    assert "Tables: " in capsys.readouterr().out
+
+
+# Files that are whole or not there.
+
+
+def test_a_page_goes_through_no_link_that_somebody_else_made(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("kept")
+    for name in (".page.html.part", "page.html"):
+        (tmp_path / name).symlink_to(tmp_path / "precious")
+    write_file(tmp_path / "page.html", "page")
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert (tmp_path / "page.html").read_text() == "page"
+
+
+def test_a_whole_file_has_the_permissions_that_it_had_or_that_files_get(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    write_whole(tmp_path / "new", b"1")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+    (tmp_path / "new").chmod(0o640)
+    write_whole(tmp_path / "new", b"2")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    assert (tmp_path / "new").read_bytes() == b"2"
+
+
+def test_what_cannot_be_written_is_told_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for place in (tmp_path / "none" / "file", tmp_path / "folder"):
+        with pytest.raises(OSError) as error:
+            write_whole(place, b"")
+        assert error.value.filename == str(place)
+        assert ".kipwire" not in str(error.value)
+    assert os.listdir(tmp_path) == ["folder"]  # noqa: PTH208
+
+
+@pytest.mark.parametrize("there", ["file", "folder", "link"])
+def test_a_new_folder_takes_the_place_of_nothing(tmp_path: Path, there: str) -> None:
+    place = tmp_path / "place"
+    if there == "file":
+        place.write_text("theirs")
+    elif there == "link":
+        place.symlink_to(tmp_path)
+    else:
+        place.mkdir()
+        (place / "theirs").write_text("")
+    with new_folder(beside=place) as made:
+        (made / "ours").write_text("")
+        with pytest.raises(FileExistsError, match="place"):
+            rename_new(made, place)
+    assert os.listdir(tmp_path) == ["place"]  # noqa: PTH208
