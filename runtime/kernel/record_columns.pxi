@@ -112,21 +112,21 @@ cdef class RecordTable:
 
         Raises:
             OverflowError: a column would outgrow its offsets; nothing has been added.
-            RuntimeError: another thread is adding records.
+            RuntimeError: records are being added or taken already, by another thread or by a callback of the collector.
         """
         cdef BatchHeader batch
         cdef Cursor cursor
-        cdef Py_ssize_t before = self.rows.count
-        cdef int64_t done = self.call.done
+        cdef Py_ssize_t before
+        cdef int64_t done
         cdef Trouble trouble
         cdef bint is_good
-        self.claim()
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
         batch.append_time = append_time or 0
         cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>section)
         cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>section)
-        self.is_busy = True
+        self.claim()
+        before, done = self.rows.count, self.call.done
         with nogil:
             is_good = fill_records(&self.rows, self.columns, &batch, &cursor)
         self.is_busy = False
@@ -149,10 +149,13 @@ cdef class RecordTable:
         finally:
             self.free()
             self.set_up(self.call.done + self.call.done // 8)  # the next ones will be much the same
+            self.is_busy = False
 
     cdef int claim(self) except -1:
+        """Keep others away until it is no longer busy; no Python code may run between the look and the claim."""
         if self.is_busy:
-            raise RuntimeError("another thread is adding records")
+            raise RuntimeError("records are being added or taken already")
+        self.is_busy = True
         return 0
 
 
@@ -233,7 +236,7 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     for i in range(first, first + count):
         if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
-        if not is_utf8(p, size) or not fill_content(&of_header[0], i, p, size):
+        if not fill_text(&of_header[0], i, p, size):
             return False
         if not fill_blob(&of_header[1], i, cursor):
             return False
