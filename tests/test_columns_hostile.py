@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import sys
 import threading
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ def ipc(*arrays: pa.Array) -> bytes:
     """A stream with one batch."""
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([*arrays], names=[f"column {number}" for number in range(len(arrays))])
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(allow_64bit=True)  # arrays of any length
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()
 
@@ -85,7 +87,7 @@ def test_no_length_wraps_in_the_kernel_when_columns_are_read(large: bool) -> Non
     assert _kernel.read_columns(EMPTY, (), buffers, large, 0, 3, True)[0] == -1
     for number in [*NEAR_THE_END, -1]:
         for first, count in ((0, number), (number, 1), (number, number), (1, number)):
-            with pytest.raises(ValueError, match="no buffer holds|the buffer of offsets is too short"):
+            with pytest.raises(ValueError, match=r"no buffer holds|the buffer of offsets is too short"):
                 _kernel.read_columns(EMPTY, (), buffers, large, first, count, True)
 
 
@@ -122,7 +124,9 @@ def test_rows_without_bytes_are_limited() -> None:
     without_width = pa.Array.from_buffers(pa.binary(0), many, [None, pa.py_buffer(b"")])
     for cls, given in ((EMPTY, nothing), (HeartbeatRequest, of_nulls)):
         for rows in (given, pa.RecordBatch.from_struct_array(given), pa.chunked_array([given])):
-            with pytest.raises(columns.ColumnError, match="1073741824 rows without bytes: take 16777216 of them at a time"):
+            with pytest.raises(
+                columns.ColumnError, match="1073741824 rows without bytes: take 16777216 of them at a time"
+            ):
                 columns.encode(cls, rows)
     for messages in (nulls, without_width):
         with pytest.raises(columns.ColumnError, match="rows without bytes"):
@@ -203,7 +207,7 @@ def test_damaged_messages_are_refused(way: str, monkeypatch: pytest.MonkeyPatch)
     rows = columns.decode(EMPTY, [None] * 3)
     view = bytes.fromhex("64000000 61626364 63000000 00001000") * 3
     for type_, width in ((pa.binary(), pa.int32()), (pa.large_binary(), pa.int64())):
-        for offsets in ([0, 5, 3, 5], [0, 5, 2**30, 5], [-1, 0, 0, 0]):
+        for offsets in ([0, 5, 3, 5], [0, 5, 2**30, 5], [0, -1, 0, 5]):
             buffers = [None, pa.array(offsets, width).buffers()[1], pa.py_buffer(bytes(5))]
             forged = pa.Array.from_buffers(type_, 3, buffers)
             for given in (forged, pa.chunked_array([forged])):
@@ -312,10 +316,10 @@ def collecting(callback: Any) -> Iterator[None]:
 def test_records_cannot_be_added_while_others_are_taken() -> None:
     from kipwire import _kernel
 
-    record = bytes([14, 0, 0, 0, 1, 1, 0, 0])  # all of it empty; the first byte is a length of 7
-    record = bytes([12, 0, 0, 0, 1, 1, 0])
+    record = bytes([12, 0, 0, 0, 1, 1, 0])  # a length of 6; key and value are null, and there are no headers
     table = _kernel.RecordTable()
     assert table.add(0, record * 50, 50, 0, 0, None)
+    spare = [([number], (number,) * 2, (number,) * 3) for number in range(5000)]  # what is made next is none of these
     refused = []
 
     def add(phase: str, info: Any) -> None:
@@ -328,7 +332,7 @@ def test_records_cannot_be_added_while_others_are_taken() -> None:
         parts = table.take()
     assert {part[0] for part in parts} == {50}
     assert set(refused) == {"records are being added or taken already"}
-    table.take()
+    assert len(spare) == 5000
 
 
 @needs_kernel
@@ -374,15 +378,7 @@ def test_memory_of_a_column_is_a_read_only_buffer() -> None:
     view = memoryview(memory)
     assert (view.nbytes, view.readonly, view.format, view.shape, view.strides) == (24, True, "B", (24,), (1,))
     assert view.cast("q").tolist() == [7, 7, 7]
-    with pytest.raises((BufferError, TypeError)):
-        bytes_io_of(memory)
+    with pytest.raises(TypeError, match="read-write bytes-like object"):
+        io.BytesIO(b"1").readinto(memory)
     del memory, children
     assert view[0] == 7  # it lives as long as somebody looks at it
-
-
-def bytes_io_of(memory: Any) -> None:
-    """Ask for a buffer that can be written."""
-    (7).to_bytes(1, "big")
-    import io
-
-    io.BytesIO(b"1").readinto(memory)
