@@ -37,7 +37,8 @@ def ipc(*arrays: pa.Array) -> bytes:
     options = pa.ipc.IpcWriteOptions(allow_64bit=True)  # arrays of any length
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
-    return sink.getvalue().to_pybytes()
+    stream: bytes = sink.getvalue().to_pybytes()
+    return stream
 
 
 def first_column(stream: bytes) -> pa.Array:
@@ -112,7 +113,7 @@ def test_lengths_of_a_stream_are_checked(cls: type[Message], number: int) -> Non
         forged = first_column(stream.replace(old, number.to_bytes(8, "little")))
         assert len(forged) == number
         with pytest.raises(columns.ColumnError):
-            convert(cls, forged)  # type: ignore[arg-type]
+            convert(cls, forged)
 
 
 def test_rows_without_bytes_are_limited() -> None:
@@ -373,12 +374,12 @@ def test_memory_of_a_column_is_a_read_only_buffer() -> None:
 
     array = pa.array([OffsetCommitValue(offset=7).encode()] * 3)
     names = kernel._names(shape_of(OffsetCommitValue))
-    _, (_, _, children) = _kernel.read_columns(OffsetCommitValue, names, array.buffers(), False, 0, 3, True)
-    memory = children[0][1][1]
+    parts: Any = _kernel.read_columns(OffsetCommitValue, names, array.buffers(), False, 0, 3, True)[1]
+    memory = parts[2][0][1][1]
     view = memoryview(memory)
     assert (view.nbytes, view.readonly, view.format, view.shape, view.strides) == (24, True, "B", (24,), (1,))
     assert view.cast("q").tolist() == [7, 7, 7]
     with pytest.raises(TypeError, match="read-write bytes-like object"):
         io.BytesIO(b"1").readinto(memory)
-    del memory, children
+    del memory, parts
     assert view[0] == 7  # it lives as long as somebody looks at it
