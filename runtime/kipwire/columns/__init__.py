@@ -93,8 +93,8 @@ def decode(
 
     Raises:
         RowDecodeError: of the first broken message.
-        ColumnError: `fields` or `data` is not what it should be, its bytes are changed meanwhile, or a column would hold
-            more than 2 GiB.
+        ColumnError: `fields` or `data` is not what it should be, its bytes are changed meanwhile, or a column would
+            hold more than 2 GiB.
     """
     if mode not in ("strict", "null"):
         raise ValueError(f"mode is 'strict' or 'null', not {mode!r}")
