@@ -1,18 +1,20 @@
-"""Run a kernel that was built with sanitizers on columns of damaged bytes, and on columns that are damaged themselves.
+"""Run a kernel that was built with sanitizers on columns of damaged bytes, and on Arrow arrays of damaged streams.
 
-    python tests/fuzz_columns.py FOLDER [--seconds 60] [--seed 0]
+    python tests/fuzz_columns.py FOLDER --target bytes|ipc [--seconds 60] [--seed 0]
 
-The folder is that of fuzz_native.py. A report of AddressSanitizer or UBSan, or a difference from what the generated
-classes and `Record` do, ends the run with an exit status other than 0.
+The folder is that of fuzz_native.py. The last line tells how many inputs there were. A report of AddressSanitizer or
+UBSan, or a difference from what the generated classes and `Record` do, ends the run with an exit status other than 0.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import random
 import sys
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,21 +22,30 @@ from typing import Any
 import pyarrow as pa
 
 import column_checks
+import damaged_streams
 import fuzz_native
 import native_checks
 import record_column_checks
 from kipwire import KipwireError, Message
 from kipwire.columns.shape import shape_of
 
+Target = Callable[[random.Random], Iterator[None]]
+"""Checks one input after the other, for ever; an AssertionError is a difference."""
 
-def fuzz(way: column_checks.Way, seconds: float, chance: random.Random) -> int:
-    """Check until the time is over; the number of messages that were damaged."""
+
+def pool_by_class() -> dict[type[Message], list[bytes]]:
+    """Messages to begin with."""
     pool: dict[type[Message], list[bytes]] = {}
     for cls, seed in fuzz_native.seeds():
         pool.setdefault(cls, []).append(seed)
-    records = several_times(chance)
-    classes, count, end = list(pool), 0, time.monotonic() + seconds
-    while time.monotonic() < end:
+    return pool
+
+
+def from_bytes(chance: random.Random) -> Iterator[None]:
+    """Messages that are damaged among others that are not, and rows of them that are damaged themselves."""
+    way, pool, records = column_checks.by_kernel(), pool_by_class(), several_times(chance)
+    classes = list(pool)
+    while True:
         cls = chance.choice(classes)
         data = [native_checks.damage(one, chance) for one in chance.choices(pool[cls], k=5)]
         mixed: list[bytes | None] = [*data, *chance.choices(pool[cls], k=5), None]
@@ -43,8 +54,26 @@ def fuzz(way: column_checks.Way, seconds: float, chance: random.Random) -> int:
         check_choice(way, cls, mixed, chance)
         write_damaged(way, cls, mixed, chance)
         record_column_checks.check_records(records, record_column_checks.random_batches(chance))
-        count += len(data)
-    return count
+        yield from [None] * len(data)
+
+
+def from_ipc(chance: random.Random) -> Iterator[None]:
+    """Streams with messages and with rows, damaged byte by byte: the outcome is that of the generated classes."""
+    way, pool = column_checks.by_kernel(), pool_by_class()
+    classes = list(pool)
+    while True:
+        cls = chance.choice(classes)
+        data: list[bytes | None] = [*chance.choices(pool[cls], k=chance.choice((1, 3, 9))), None]
+        array = pa.array(data, chance.choice((pa.binary(), pa.large_binary())))
+        rows = way.read(cls, shape_of(cls), array)
+        for given, check in ((array, damaged_streams.check_decode), (rows, damaged_streams.check_encode)):
+            stream = damaged_streams.stream_of(damaged_streams.varied(given, chance), chance)
+            for _ in range(10):
+                damaged_streams.check(check, cls, damaged_streams.damage(stream, chance))
+                yield
+
+
+TARGETS: dict[str, Target] = {"bytes": from_bytes, "ipc": from_ipc}
 
 
 def several_times(chance: random.Random) -> Callable[[], Any]:
@@ -104,14 +133,24 @@ def spoilt(array: Any, chance: random.Random) -> Any:
 def main() -> int:
     """Run the command line; the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, help="of the built kernel and the generated packages")
+    parser.add_argument("--target", choices=TARGETS, required=True)
     parser.add_argument("--seconds", type=float, default=60, help="how long (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the random numbers (default: %(default)s)")
     options = parser.parse_args()
+    faulthandler.enable()
     sys.modules["kipwire._kernel"] = fuzz_native.load(options.folder)
-    count = fuzz(column_checks.by_kernel(), options.seconds, random.Random(options.seed))
-    print(f"{count} messages damaged in columns; columns and rows agree, and no sanitizer has anything to report")
-    return 0
+    inputs, differences, end = 0, 0, time.monotonic() + options.seconds
+    try:
+        for _ in TARGETS[options.target](random.Random(options.seed)):
+            inputs += 1
+            if time.monotonic() >= end:
+                break
+    except Exception:  # one that no check expects is one that only one of both ways raises
+        traceback.print_exc()
+        differences = 1
+    print(f"{options.target}: {inputs} inputs, 0 reports, {differences} differences")
+    return differences
 
 
 if __name__ == "__main__":

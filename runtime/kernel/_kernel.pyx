@@ -7,11 +7,13 @@ with its place or knows what to do with an unusual value. So the kernel decides 
 values and bytes are those of the generated code.
 
 It is the only part of kipwire that is not memory-safe by itself: bytes are read through cursor.pxd and written through
-output.pxd alone, and `make fuzz-native` runs it under AddressSanitizer.
+output.pxd alone, sizes are computed by sizes.pxd, and `make fuzz-native` runs it under AddressSanitizer.
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_FORMAT, PyBUF_ND, PyBUF_SIMPLE, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer,
+)
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -20,6 +22,7 @@ from capi cimport *
 from checksums cimport *
 from cursor cimport *
 from output cimport *
+from sizes cimport is_size
 from utf8 cimport is_utf8
 
 from struct import calcsize as packed_size

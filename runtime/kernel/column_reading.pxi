@@ -123,7 +123,7 @@ cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept no
 cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Cursor* cursor) noexcept nogil:
     cdef Column* elements = column.parts
     cdef const uint8_t* p
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, size
     if column.fields != NULL:
         for i in range(first, first + count):
             if not fill_struct(column.fields, i, cursor):
@@ -133,7 +133,7 @@ cdef bint fill_elements(Column* column, Py_ssize_t first, Py_ssize_t count, Curs
             if not fill_column_value(elements, i, cursor):
                 return False
     else:
-        if not take(cursor, count * elements.wire_width, &p):
+        if not is_size(count, elements.wire_width, 0, &size) or not take(cursor, size, &p):
             return False
         return elements.store == STORE_NOTHING or store_run(elements, first, count, p)
     return True
@@ -159,7 +159,14 @@ cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept n
         return False
     if size < 0:
         return column.nullable and set_null(column, row)
-    return take(cursor, size, &p) and is_utf8(p, size) and fill_content(column, row, p, size)
+    return take(cursor, size, &p) and fill_text(column, row, p, size)
+
+
+cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    """UTF-8. What is kept is checked, and not what it is copied from: another thread may be changing that."""
+    if not column.wanted:
+        return is_utf8(p, size)
+    return fill_content(column, row, p, size) and is_utf8(column.content + (column.content_size - size), size)
 
 
 cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -241,12 +248,16 @@ cdef bint fill_unknown_field(Column* column, uint64_t tag, uint64_t size, Cursor
 # Messages one behind the other, as an Arrow array has them.
 
 cdef class View:
-    """A buffer of somebody else, held while it is looked at."""
+    """A buffer of somebody else, held while it is looked at; a copy where its values would not be aligned."""
 
     cdef Py_buffer buffer
 
-    def __cinit__(self, source):
+    def __cinit__(self, source, Py_ssize_t width=1):
+        """`width` is that of a value; its address must be a multiple of it."""
         PyObject_GetBuffer(source, &self.buffer, PyBUF_SIMPLE)
+        if <size_t>self.buffer.buf % <size_t>width:
+            PyBuffer_Release(&self.buffer)
+            PyObject_GetBuffer(bytearray(source), &self.buffer, PyBUF_SIMPLE)
 
     def __dealloc__(self):
         PyBuffer_Release(&self.buffer)
@@ -271,18 +282,21 @@ def read_columns(cls, wanted, buffers, bint large, Py_ssize_t first, Py_ssize_t 
     Raises:
         NotServed: the kernel does not read this class.
         OverflowError: a column would outgrow its offsets.
-        ValueError: the offsets make no sense.
+        ValueError: a buffer is too short, or the offsets make no sense.
     """
     cdef Tree tree = Tree(cls, wanted)
-    cdef View validity, offsets = View(buffers[1]), content = View(buffers[2])
+    cdef Py_ssize_t width = 8 if large else 4
+    cdef View validity, offsets = View(buffers[1], width), content = View(buffers[2])
     cdef const uint8_t* bits = NULL
-    cdef Py_ssize_t failed, last = first + count
+    cdef Py_ssize_t failed, last, size
+    if not is_size(first, 1, count, &last) or not is_size(last, width, width, &size):
+        raise ValueError(f"no buffer holds the offsets of {count} messages after {first} others")
     if buffers[0] is not None:
         validity = View(buffers[0])
         bits = <const uint8_t*>validity.buffer.buf
         if validity.buffer.len < bits_size(last):
             raise ValueError("the buffer of validity is too short")
-    if offsets.buffer.len < (last + 1) * (8 if large else 4):
+    if offsets.buffer.len < size:
         raise ValueError("the buffer of offsets is too short")
     with nogil:
         failed = fill_rows(&tree.root, bits, offsets.buffer.buf, large, &content.buffer, first, count, strict)

@@ -96,33 +96,42 @@ cdef inline int64_t number_at(const Column* column, Py_ssize_t row) noexcept:
     return (<const int16_t*>column.values)[row]
 
 
-cdef inline bint slice_of(const Column* column, Py_ssize_t row, Py_ssize_t limit, int64_t* size) noexcept:
-    """How many bytes or elements the value of a row has. Whether its offsets make sense."""
+# Where the value of a row starts among contents or elements, and how many of them it has.
+cdef struct Slice:
+    Py_ssize_t start
+    Py_ssize_t size
+
+
+cdef inline bint slice_of(const Column* column, Py_ssize_t row, Py_ssize_t limit, Slice* found) noexcept:
+    """The value of a row. Whether its offsets make sense; they are read this once, as others may change them."""
     cdef int64_t start = column.offsets[row], end = column.offsets[row + 1]
-    size[0] = end - start
+    found.start, found.size = start, end - start
     return 0 <= start <= end <= limit
 
 
 cdef bint put_array(const Column* column, Py_ssize_t row, Output* out) noexcept:
-    cdef int64_t count
-    cdef Py_ssize_t i, first = column.offsets[row]
-    if not slice_of(column, row, column.elements.count, &count):
+    cdef Slice elements
+    cdef Py_ssize_t i
+    if not slice_of(column, row, column.elements.count, &elements):
         return False
-    if column.field.least == 0 and count > MAX_EMPTY_ELEMENTS:
+    if column.field.least == 0 and elements.size > MAX_EMPTY_ELEMENTS:
         return False
-    if not write_length(column.field, 4, count, out):
+    if not write_length(column.field, 4, elements.size, out):
         return False
     if column.fields == NULL and column.parts.kind <= UUID:
-        return put_run(column.parts, first, count, out)
-    for i in range(first, first + count):
+        return put_run(column.parts, elements.start, elements.size, out)
+    for i in range(elements.start, elements.start + elements.size):
         if not (put_value(column.parts, i, out) if column.fields == NULL else put_struct(column.fields, i, out)):
             return False
     return True
 
 
 cdef bint put_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, Output* out) noexcept:
-    cdef Py_ssize_t i
-    cdef uint8_t* p = put(out, count * elements.wire_width)
+    cdef Py_ssize_t i, size
+    cdef uint8_t* p
+    if not is_size(count, elements.wire_width, 0, &size):
+        return False
+    p = put(out, size)
     if p == NULL:
         return False
     for i in range(count):
@@ -132,19 +141,22 @@ cdef bint put_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, Ou
 
 
 cdef bint put_string(const Column* column, Py_ssize_t row, Output* out) noexcept:
-    cdef int64_t size
-    if not slice_of(column, row, column.content_size, &size) or size > MAX_STRING:
+    """UTF-8. What is written is checked, and not what it is copied from: another thread may be changing that."""
+    cdef Slice content
+    if not slice_of(column, row, column.content_size, &content) or content.size > MAX_STRING:
         return False
-    return is_utf8(column.content + column.offsets[row], size) and put_content(column, row, 2, out)
+    return put_slice(column, &content, 2, out) and is_utf8(out.at - content.size, content.size)
 
 
 cdef bint put_content(const Column* column, Py_ssize_t row, int width, Output* out) noexcept:
-    """Bytes behind their length, of which a classic one has so many bytes."""
-    cdef int64_t size
-    return (
-        slice_of(column, row, column.content_size, &size)
-        and write_length(column.field, width, size, out)
-        and put_bytes(out, <const char*>column.content + column.offsets[row], size)
+    """Bytes after their length, of which a classic one has so many bytes."""
+    cdef Slice content
+    return slice_of(column, row, column.content_size, &content) and put_slice(column, &content, width, out)
+
+
+cdef inline bint put_slice(const Column* column, const Slice* content, int width, Output* out) noexcept:
+    return write_length(column.field, width, content.size, out) and put_bytes(
+        out, <const char*>column.content + content.start, content.size
     )
 
 
@@ -152,15 +164,15 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
     """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
     cdef Py_ssize_t count_at = written(out), before
     cdef Py_ssize_t i = 0, j = 0, last = 0
-    cdef int64_t size = 0, previous = -1
+    cdef int64_t previous = -1
     cdef uint64_t count = 0
+    cdef Slice entries
     cdef const Column* unknown = fields.unknown
     if unknown.wanted and not is_null(unknown, row):
-        if not slice_of(unknown, row, unknown.elements.count, &size):
+        if not slice_of(unknown, row, unknown.elements.count, &entries):
             return False
-        j = unknown.offsets[row]
-    last = j + size
-    if size == 0 and fields.form.tagged_count == 0:
+        j, last = entries.start, entries.start + entries.size
+    if j == last and fields.form.tagged_count == 0:
         return put_varint(out, 0)
     if put(out, 1) == NULL:
         return False
@@ -180,16 +192,17 @@ cdef bint put_tag_section(const Fields* fields, Py_ssize_t row, Output* out) noe
 
 cdef bint put_unknown_field(const Fields* fields, Py_ssize_t entry, int64_t* previous, Output* out) noexcept:
     cdef const Column* contents = &fields.unknown.parts[1]
-    cdef int64_t tag = number_at(fields.unknown.parts, entry), size
+    cdef int64_t tag = number_at(fields.unknown.parts, entry)
+    cdef Slice content
     if tag <= previous[0] or is_declared(fields.form, tag):
         return False
-    if is_null(contents, entry) or not slice_of(contents, entry, contents.content_size, &size):
+    if is_null(contents, entry) or not slice_of(contents, entry, contents.content_size, &content):
         return False
     previous[0] = tag
     return (
         put_varint(out, tag)
-        and put_varint(out, size)
-        and put_bytes(out, <const char*>contents.content + contents.offsets[entry], size)
+        and put_varint(out, content.size)
+        and put_bytes(out, <const char*>contents.content + content.start, content.size)
     )
 
 
@@ -215,16 +228,17 @@ cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) no
 
 cdef bint is_default_at(const Column* column, Py_ssize_t row) noexcept:
     """Whether a value, which is not null, is the default. Of structs that is not known before they are written."""
-    cdef int64_t size
+    cdef Slice content
     cdef double value, default
-    if column.null_by_default or column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+    if column.null_by_default or is_struct(column):
         return False
-    if column.offsets != NULL:
-        size = column.offsets[row + 1] - column.offsets[row]
+    if has_offsets(column):
+        if not slice_of(column, row, column.elements.count if column.kind == ARRAY else column.content_size, &content):
+            return False
         if column.kind != STRING:
-            return size == 0
-        return size == column.default_size and slice_of(column, row, column.content_size, &size) and memcmp(
-            column.content + column.offsets[row], column.default_content, size
+            return content.size == 0
+        return content.size == column.default_size and memcmp(
+            column.content + content.start, column.default_content, content.size
         ) == 0
     if column.kind == BOOL:
         return bit_at(column.values, column.first_bit + row) == column.default_value[0]
@@ -246,19 +260,21 @@ cdef int look_at(Tree tree, Column* column, parts) except -1:
     Raises:
         ValueError: a buffer or an array in it is shorter than the array says.
     """
-    cdef Py_ssize_t count, first, width = column.width
+    cdef Py_ssize_t count, first, last
     count, first, buffers, children = parts
     if count == 0:
         return 0
+    if not is_size(count, 1, first, &last):
+        raise ValueError(f"no buffer holds {count} values after {first} others")
     column.first_bit = first
     if buffers[0] is not None:
-        column.validity = viewed(tree, buffers[0], bits_size(first + count), NULL)
-    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+        column.validity = viewed(tree, buffers[0], 1, bits_size(last), NULL)
+    if is_struct(column):
         return look_at_fields(tree, column.fields, children, count)
-    if column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
-        column.offsets = <int32_t*>viewed(tree, buffers[1], 4 * (first + count + 1), NULL) + first
+    if has_offsets(column):
+        column.offsets = <int32_t*>viewed(tree, buffers[1], 4, size_of(column, last), NULL) + first
         if column.kind != ARRAY:
-            column.content = viewed(tree, buffers[2], 0, &column.content_size)
+            column.content = viewed(tree, buffers[2], 1, 0, &column.content_size)
             return 0
         (elements,) = children
         column.elements.count = elements[0]
@@ -269,10 +285,9 @@ cdef int look_at(Tree tree, Column* column, parts) except -1:
         for part, tags_or_contents in enumerate(elements[3]):
             look_at(tree, &column.parts[<Py_ssize_t>part], tags_or_contents)
         return 0
-    if column.kind == BOOL:
-        column.values = viewed(tree, buffers[1], bits_size(first + count), NULL)
-    else:
-        column.values = viewed(tree, buffers[1], width * (first + count), NULL) + width * first
+    column.values = viewed(tree, buffers[1], min(max(column.width, 1), 8), size_of(column, last), NULL)
+    if column.kind != BOOL:  # whose first bit may be within a byte
+        column.values += column.width * first
     return 0
 
 
@@ -285,10 +300,9 @@ cdef int look_at_fields(Tree tree, Fields* fields, children, Py_ssize_t count) e
     return 0
 
 
-cdef uint8_t* viewed(Tree tree, source, Py_ssize_t least, Py_ssize_t* size) except NULL:
-    """Where a buffer starts, which must have so many bytes at least."""
-    cdef View view
-    view = View(b"" if source is None else source)
+cdef uint8_t* viewed(Tree tree, source, Py_ssize_t width, Py_ssize_t least, Py_ssize_t* size) except NULL:
+    """Where a buffer of values of some width starts, which must have so many bytes at least."""
+    cdef View view = View(b"" if source is None else source, width)
     tree.kept.append(view)
     if view.buffer.len < least:
         raise ValueError(f"a buffer has {view.buffer.len} bytes where {least} are needed")
@@ -312,17 +326,19 @@ def write_columns(cls, wanted, parts):
 
     Raises:
         NotServed: the kernel does not write this class.
-        OverflowError: all rows together have more bytes than offsets can tell of.
+        OverflowError: there are more rows, or all together have more bytes, than offsets can tell of.
         ValueError: a buffer is shorter than its array says.
     """
     cdef Tree tree = Tree(cls, wanted)
-    cdef Py_ssize_t row, count = parts[0]
+    cdef Py_ssize_t row, size, count = parts[0]
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef int32_t* ends
     tree.given = True
     look_at(tree, &tree.root, parts)
-    offsets = bytearray(4 * (count + 1))
+    if not is_size(count, 4, 4, &size) or count > MAX_OFFSET:
+        raise OverflowError
+    offsets = bytearray(size)
     ends = <int32_t*>PyByteArray_AS_STRING(<PyObject*>offsets)
     open_output(&out, stack, STACK, False)
     for row in range(count):

@@ -153,7 +153,10 @@ cdef class Tree:
 
     cdef void* memory(self, Py_ssize_t count, size_t size) except NULL:
         """Zeroed memory that lives as long as the tree."""
-        block = bytearray(max(count, 1) * size)
+        cdef Py_ssize_t total
+        if not is_size(max(count, 1), size, 0, &total):
+            raise MemoryError
+        block = bytearray(total)
         self.kept.append(block)
         return PyByteArray_AS_STRING(<PyObject*>block)
 
@@ -339,25 +342,29 @@ cdef bint make_room(Rows* rows, Py_ssize_t more) noexcept nogil:
 cdef Py_ssize_t expected(const Call* call, Py_ssize_t count) noexcept nogil:
     """How many there will be of what there is so much of already, if the messages go on like that.
 
-    So it is never more than what the bytes of all messages could hold.
+    So it is never more than what the bytes of all messages could hold, nor than what offsets can tell of.
     """
-    return <Py_ssize_t>max(<double>count, <double>count * call.total / call.done) if call.done else count
+    cdef double likely = <double>count * call.total / call.done if call.done else count
+    return max(count, <Py_ssize_t>min(likely, <double>MAX_OFFSET))
 
 
 cdef bint widen(Column* column, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
+    cdef Py_ssize_t size
     if column.validity != NULL and not widen_bits(&column.validity, old_room, room):
         return False
-    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+    if is_struct(column):
         return True
     if column.kind == BOOL:
         return widen_bits(&column.values, old_room, room)
-    if column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
-        if not resize(<void**>&column.offsets, 4 * (room + 1)):
-            return False
-        if old_room == 0:
-            column.offsets[0] = 0
-        return True
-    return resize(<void**>&column.values, column.width * room)
+    if not is_size_of(column, room, &size):
+        return False
+    if not has_offsets(column):
+        return resize(<void**>&column.values, size)
+    if not resize(<void**>&column.offsets, size):
+        return False
+    if old_room == 0:
+        column.offsets[0] = 0
+    return True
 
 
 cdef bint widen_bits(uint8_t** bits, Py_ssize_t old_room, Py_ssize_t room) noexcept nogil:
@@ -376,12 +383,42 @@ cdef bint resize(void** block, size_t size) noexcept nogil:
 
 
 cdef inline Py_ssize_t bits_size(Py_ssize_t count) noexcept nogil:
-    """Bytes that so many bits take."""
-    return (count + 7) // 8
+    """Bytes that so many bits take; it never wraps."""
+    return (count >> 3) + ((count & 7) != 0)
+
+
+cdef inline bint is_struct(const Column* column) noexcept nogil:
+    return column.kind == STRUCT or column.kind == NULLABLE_STRUCT
+
+
+cdef inline bint has_offsets(const Column* column) noexcept nogil:
+    return column.kind == ARRAY or column.kind == STRING or column.kind == BYTES
+
+
+cdef inline bint is_size_of(const Column* column, Py_ssize_t count, Py_ssize_t* size) noexcept nogil:
+    """Bytes of the buffer of values or offsets that so many rows need; of no struct. Whether there can be so many."""
+    if column.kind == BOOL:
+        size[0] = bits_size(count)
+        return count >= 0
+    if has_offsets(column):
+        return is_size(count, 4, 4, size)
+    return is_size(count, column.width, 0, size)
+
+
+cdef Py_ssize_t size_of(const Column* column, Py_ssize_t count) except -1:
+    """Bytes of the buffer of values or offsets that so many rows need.
+
+    Raises:
+        ValueError: no buffer can have so many.
+    """
+    cdef Py_ssize_t size
+    if not is_size_of(column, count, &size):
+        raise ValueError(f"no buffer holds {count} values")
+    return size
 
 
 cdef inline bint add_content(Column* column, Py_ssize_t row, const void* data, Py_ssize_t size) noexcept nogil:
-    """The value of a row of strings or bytes."""
+    """Add the value of a row of strings or bytes."""
     if size > column.content_room - column.content_size and not make_content_room(column, size):
         return False
     if size:
@@ -492,7 +529,22 @@ cdef class Memory:
     cdef Py_ssize_t size
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.start, self.size, 1, flags)
+        # By hand: PyBuffer_FillInfo would overwrite, and so leak, the reference to None that Cython puts there before.
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("columns are read-only")
+        buffer.obj = self
+        buffer.buf = self.start
+        buffer.len = self.size
+        buffer.readonly = 1
+        buffer.itemsize = 1
+        buffer.format = NULL
+        if flags & PyBUF_FORMAT:
+            buffer.format = b"B"
+        buffer.ndim = 1
+        buffer.shape = &buffer.len if flags & PyBUF_ND else NULL
+        buffer.strides = &buffer.itemsize if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
+        buffer.suboffsets = NULL
+        buffer.internal = NULL
 
     def __dealloc__(self):
         free(self.start)
@@ -517,10 +569,10 @@ cdef tuple column_parts(Column* column, Py_ssize_t count):
     cdef Py_ssize_t elements, room = column.rows.room
     buffers = [handed_out(<void**>&column.validity, bits_size(count), bits_size(room))]
     children = []
-    if column.kind == STRUCT or column.kind == NULLABLE_STRUCT:
+    if is_struct(column):
         children = struct_parts(column.fields, count)
-    elif column.kind == ARRAY or column.kind == STRING or column.kind == BYTES:
-        buffers.append(handed_out(<void**>&column.offsets, 4 * (count + 1), 4 * (room + 1)) or bytes(4))
+    elif has_offsets(column):
+        buffers.append(handed_out(<void**>&column.offsets, size_of(column, count), size_of(column, room)) or bytes(4))
         if column.kind != ARRAY:
             buffers.append(handed_out(<void**>&column.content, column.content_size, column.content_room) or b"")
         else:
@@ -533,11 +585,7 @@ cdef tuple column_parts(Column* column, Py_ssize_t count):
                 tags_and_contents = [column_parts(&column.parts[0], elements), column_parts(&column.parts[1], elements)]
                 children = [(elements, [None], tags_and_contents)]
     else:
-        if column.kind == BOOL:
-            values = handed_out(<void**>&column.values, bits_size(count), bits_size(room))
-        else:
-            values = handed_out(<void**>&column.values, column.width * count, column.width * room)
-        buffers.append(values or b"")
+        buffers.append(handed_out(<void**>&column.values, size_of(column, count), size_of(column, room)) or b"")
     return count, buffers, children
 
 

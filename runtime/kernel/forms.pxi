@@ -200,6 +200,12 @@ cdef void* allocated(Py_ssize_t count, size_t size) except NULL:
     return memory
 
 
+cdef void* uncleared(Py_ssize_t count, size_t size) noexcept:
+    """Memory for so many items, with anything in it; NULL without memory."""
+    cdef Py_ssize_t total
+    return PyMem_Malloc(total) if is_size(count, size, 0, &total) else NULL
+
+
 cdef find(cls, name):
     """What a class or one of its bases has under a name, itself rather than what it gives."""
     for base in cls.__mro__:

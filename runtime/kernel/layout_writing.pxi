@@ -243,7 +243,7 @@ cdef struct Keyed:
 
 cdef bint write_set(const Part* part, PyObject* items, Output* out) noexcept:
     cdef Py_ssize_t i, count = PyList_GET_SIZE(items)
-    cdef Keyed* elements = <Keyed*>PyMem_Malloc(count * sizeof(Keyed))
+    cdef Keyed* elements = <Keyed*>uncleared(count, sizeof(Keyed))
     cdef bint done = elements != NULL and gather_keys(part, items, elements)
     if done:
         qsort(elements, count, sizeof(Keyed), by_key)

@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memmove
 
 from capi cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyObject, _PyBytes_Resize, drop_if_any
+from sizes cimport is_size
 
 cdef struct Output:
     uint8_t* start
@@ -32,9 +33,11 @@ cdef inline Py_ssize_t written(Output* out) noexcept:
 
 cdef inline bint grow(Output* out, Py_ssize_t count) noexcept:
     """Make room for so many more bytes."""
-    cdef Py_ssize_t size = out.at - out.start
-    cdef Py_ssize_t wanted = 2 * size + count + 64  # twice as much as there is, but not twice a long value
+    cdef Py_ssize_t size = out.at - out.start, wanted
     cdef PyObject* result
+    # Twice as much as there is, but not twice a long value.
+    if not is_size(size, 2, 64, &wanted) or not is_size(count, 1, wanted, &wanted):
+        return False
     if out.result == NULL:
         result = PyBytes_FromStringAndSize(NULL, wanted)
         if result == NULL:

@@ -110,7 +110,10 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
 
 cdef inline bint can_hold(const Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
     """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
-    return count * least <= left(cursor) if least else count <= MAX_EMPTY_ELEMENTS
+    cdef Py_ssize_t size
+    if least == 0:
+        return count <= MAX_EMPTY_ELEMENTS
+    return is_size(count, least, 0, &size) and size <= left(cursor)
 
 
 cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:

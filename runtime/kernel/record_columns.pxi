@@ -154,7 +154,7 @@ cdef class RecordTable:
             self.is_busy = False
 
     cdef int claim(self) except -1:
-        """Keep everybody else from it: other threads, and what the collector calls while objects are made."""
+        """Keep others away until it is no longer busy; no Python code may run between the look and the claim."""
         if self.is_busy:
             raise RuntimeError("records are being added or taken already")
         self.is_busy = True
@@ -238,7 +238,7 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     for i in range(first, first + count):
         if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
-        if not is_utf8(p, size) or not fill_content(&of_header[0], i, p, size):
+        if not fill_text(&of_header[0], i, p, size):
             return False
         if not fill_blob(&of_header[1], i, cursor):
             return False

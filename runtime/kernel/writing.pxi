@@ -200,7 +200,7 @@ cdef bint write_tag_section(const Form* form, PyObject* item, Output* out) noexc
         if form.tagged_count == 0:
             return put_varint(out, 0)
         return write_tagged_fields(form, item, NULL, 0, out)
-    others = <Unknown*>PyMem_Malloc(other_count * sizeof(Unknown))
+    others = <Unknown*>uncleared(other_count, sizeof(Unknown))
     done = (
         others != NULL
         and gather_unknown(form, unknown, others)

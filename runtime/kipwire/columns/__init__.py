@@ -93,7 +93,8 @@ def decode(
 
     Raises:
         RowDecodeError: of the first broken message.
-        ColumnError: `fields` or `data` is not what it should be, or a column would hold more than 2 GiB.
+        ColumnError: `fields` or `data` is not what it should be, its bytes are changed meanwhile, or a column would
+            hold more than 2 GiB.
     """
     if mode not in ("strict", "null"):
         raise ValueError(f"mode is 'strict' or 'null', not {mode!r}")
@@ -118,7 +119,7 @@ def encode(cls: type[Message], rows: Rows) -> pa.BinaryArray | pa.ChunkedArray:
     Raises:
         RowEncodeError: of the first row with a value that cannot be written; it tells the path.
         EncodeError: a column is missing, is one too many or has a type that does not fit.
-        ColumnError: the rows are no structs, or have more than 2 GiB together.
+        ColumnError: the rows are no structs, are damaged, or have more than 2 GiB together.
     """
     given = as_rows(rows)
     shape = shape_of(cls)
@@ -182,10 +183,15 @@ def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, s
         return by_rows.read(cls, shape, messages, first, strict=strict)
     broken, rows = kernel.read(cls, shape, messages, strict=strict)
     if broken >= 0:
+        data = messages[broken].as_py()
         try:
-            cls.decode(messages[broken].as_py())
+            cls.decode(data)
         except DecodeError as error:
             raise decode_error_of_row(first + broken, error) from None
+        if kernel.read(cls, shape, pa.array([data], pa.binary()), strict=True)[0] < 0:
+            raise ColumnError(
+                f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
+            )
         raise AssertionError(f"{cls.NAME} v{cls.VERSION}: the kernel refused what its class accepts")
     return rows
 

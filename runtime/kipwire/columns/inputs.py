@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
+from kipwire.columns.soundness import arrow_errors_of, expect_few, expect_sound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,46 +50,63 @@ def split(buffer: Buffer | pa.Buffer, offsets: Sequence[int] | pa.Array) -> pa.A
 
 
 def as_messages(data: Messages) -> pa.Array | pa.ChunkedArray:
-    """Messages as an array, or chunks, of type `binary` or `large_binary`.
+    """Messages as an array, or chunks, of type `binary` or `large_binary`, which are sound.
 
     Raises:
-        ColumnError: they are something else than bytes.
+        ColumnError: they are something else than bytes, or damaged.
     """
-    given = _as_arrow(data)
+    given = _as_arrow(data, "messages")
     if given is None:
         try:
             return pa.array(data, pa.large_binary())
         except (pa.ArrowException, TypeError) as error:
             raise ColumnError(f"messages are an Arrow array or a list of bytes: {error}") from error
-    if pa.types.is_binary(given.type) or pa.types.is_large_binary(given.type):
+    expect_sound(given, "messages", values=True)
+    expect_few(given)
+    types = pa.types
+    if types.is_binary(given.type) or types.is_large_binary(given.type):
         return given
-    if pa.types.is_binary_view(given.type) or pa.types.is_fixed_size_binary(given.type) or given.type == pa.null():
-        return given.cast(pa.large_binary())
+    if types.is_binary_view(given.type) or types.is_fixed_size_binary(given.type) or given.type == pa.null():
+        with arrow_errors_of("messages"):
+            return given.cast(pa.large_binary())
     raise ColumnError(f"messages are of type binary or large_binary, not {given.type}")
 
 
 def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
-    """Rows as an array, or chunks, of structs.
+    """Rows as an array, or chunks, of structs; whether offsets and texts in them make sense is not looked at.
 
     Raises:
-        ColumnError: they are something else than structs.
+        ColumnError: they are something else than structs, or damaged.
     """
+    given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table | None
     if isinstance(rows, (pa.RecordBatch, pa.Table)):
-        return rows.to_struct_array()
-    given = _as_arrow(rows)
-    if given is None:
-        raise ColumnError(f"rows are an Arrow array of structs, a record batch or a table, not {type(rows).__name__}")
-    if not pa.types.is_struct(given.type):
-        raise ColumnError(f"rows are of a struct type, not {given.type}")
+        given = rows
+    else:
+        given = _as_arrow(rows, "rows")
+        if given is None:
+            kind = type(rows).__name__
+            raise ColumnError(f"rows are an Arrow array of structs, a record batch or a table, not {kind}")
+        if not pa.types.is_struct(given.type):
+            raise ColumnError(f"rows are of a struct type, not {given.type}")
+    expect_sound(given, "rows", values=False)
+    if isinstance(given, (pa.RecordBatch, pa.Table)):
+        with arrow_errors_of("rows"):
+            given = given.to_struct_array()
+    expect_few(given)
     return given
 
 
-def _as_arrow(data: Any) -> pa.Array | pa.ChunkedArray | None:
-    """What has Arrow's C data interface as array or chunks; None for anything else."""
+def _as_arrow(data: Any, what: str) -> pa.Array | pa.ChunkedArray | None:
+    """What has Arrow's C data interface as array or chunks; None for anything else.
+
+    Raises:
+        ColumnError: it is damaged, as far as pyarrow sees it.
+    """
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return data
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.chunked_array(data)
-    if hasattr(data, "__arrow_c_array__"):
-        return pa.array(data)
+    with arrow_errors_of(what):
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.chunked_array(data)
+        if hasattr(data, "__arrow_c_array__"):
+            return pa.array(data)
     return None

@@ -10,6 +10,7 @@ from kipwire import _kernel
 from kipwire.columns import fit
 from kipwire.columns.errors import ColumnError, too_much
 from kipwire.columns.shape import UNKNOWN_TYPE
+from kipwire.columns.soundness import expect_sound
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +34,12 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, *, strict: bool) 
         ColumnError: a column would outgrow its offsets, or the array of messages is damaged.
     """
     large = pa.types.is_large_binary(messages.type)
-    validity, offsets, content = messages.buffers()
+    _, offsets, content = messages.buffers()
     if not len(messages):
         return -1, pa.array([], shape.type)
     try:
-        failed, parts = _kernel.read_columns(
-            cls, _names(shape), (validity, offsets, content or b""), large, messages.offset, len(messages), strict
-        )
+        buffers = (_validity(messages), offsets, content or b"")
+        failed, parts = _kernel.read_columns(cls, _names(shape), buffers, large, messages.offset, len(messages), strict)
     except OverflowError:
         raise too_much() from None
     except ValueError as error:
@@ -99,13 +99,26 @@ def array_of(type_: pa.DataType, parts: tuple[int, list[Any], list[Any]]) -> pa.
 Given = tuple[int, int, list[Any], list[Any]]
 
 
+def _validity(array: pa.Array) -> pa.Buffer | None:
+    """The bits of values that are not null; None where pyarrow counts no null, whatever the bits are."""
+    return array.buffers()[0] if array.null_count else None
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """An array as one of another type; pyarrow believes all that the first one says, so that it must be sound."""
+    if array.type == type_:
+        return array
+    expect_sound(array, "rows", values=True)
+    return array.cast(type_)
+
+
 def _given(shape: Shape, rows: pa.StructArray) -> Given:
     children = []
     for column in shape.columns:
         number = rows.type.get_field_index(column.name)
         if number >= 0:
             children.append(_given_column(column, rows.field(number)))
-    return len(rows), rows.offset, rows.buffers()[:1], children
+    return len(rows), rows.offset, [_validity(rows)], children
 
 
 def _given_column(column: Column, array: pa.Array) -> Given:
@@ -115,39 +128,39 @@ def _given_column(column: Column, array: pa.Array) -> Given:
         return _given_elements(column, array, column.type)
     lists = _as_lists(array, column.type)
     elements = _given_elements(column, lists.values, column.type.value_type)
-    return len(lists), lists.offset, lists.buffers()[:2], [elements]
+    return len(lists), lists.offset, [_validity(lists), lists.buffers()[1]], [elements]
 
 
 def _as_lists(array: pa.Array, type_: pa.DataType) -> pa.Array:
     """An array of any kind of lists, or of nothing but null, as one of lists or maps."""
     if array.type == pa.null():
-        return array.cast(type_)
+        return _cast(array, type_)
     if pa.types.is_list(array.type) or pa.types.is_map(array.type):
         return array
-    return array.cast(pa.list_(array.type.value_field))
+    return _cast(array, pa.list_(array.type.value_field))
 
 
 def _given_elements(column: Column, array: pa.Array, type_: pa.DataType) -> Given:
     """The values of a field that is no array, or of the elements of one that is."""
     if column.shape is not None:
         if array.type == pa.null():
-            array = array.cast(type_)
+            array = _cast(array, type_)
         if column.field is not None and column.field.array and array.null_count:
             raise UnusualError
         return _given(column.shape, array)
     if array.type == pa.uuid():
         array = array.storage
-    if array.type != type_:
-        array = array.cast(type_)
-    return len(array), array.offset, array.buffers(), []
+    array = _cast(array, type_)
+    return len(array), array.offset, [_validity(array), *array.buffers()[1:]], []
 
 
 def _given_unknown(array: pa.Array) -> Given:
     """Unknown tagged fields: maps or, from readers that have none, lists of structs."""
     lists = _as_lists(array, UNKNOWN_TYPE)
     entries = lists.values
-    tags, contents = entries.field(0).cast(UNKNOWN_TYPE.key_type), entries.field(1).cast(UNKNOWN_TYPE.item_type)
+    tags, contents = _cast(entries.field(0), UNKNOWN_TYPE.key_type), _cast(entries.field(1), UNKNOWN_TYPE.item_type)
     if entries.null_count or tags.null_count:
         raise UnusualError
-    inner: list[Given] = [(len(one), one.offset, one.buffers(), []) for one in (tags, contents)]
-    return len(lists), lists.offset, lists.buffers()[:2], [(len(entries), entries.offset, [None], inner)]
+    inner: list[Given] = [(len(one), one.offset, [_validity(one), *one.buffers()[1:]], []) for one in (tags, contents)]
+    buffers = [_validity(lists), lists.buffers()[1]]
+    return len(lists), lists.offset, buffers, [(len(entries), entries.offset, [None], inner)]

@@ -8,7 +8,8 @@ from typing import Any, NoReturn
 
 import pyarrow as pa
 
-from kipwire.columns.errors import ColumnError, decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.soundness import expect_sound
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.garbage import no_garbage_collection
 from kipwire.walk import path_text
@@ -22,14 +23,6 @@ ROWS_AT_A_TIME = 1024
 """Rows of which there are Python objects at the same time."""
 
 
-def _expect_sound(array: pa.Array, what: str) -> None:
-    """See that an array is what Arrow says it has to be: Python objects of any other may be anything."""
-    try:
-        array.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise ColumnError(f"the array of {what} is damaged: {error}") from error
-
-
 # From bytes to columns.
 
 
@@ -39,15 +32,14 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
     Args:
         cls: the class of the messages.
         shape: the columns to make.
-        messages: an array of binary or large binary.
+        messages: an array of binary or large binary, which is sound.
         first: the number of the first row.
         strict: whether a broken message is an error.
 
     Raises:
         RowDecodeError: the first broken message.
-        ColumnError: the array is damaged, or a column would outgrow its offsets.
+        ColumnError: a column would outgrow its offsets.
     """
-    _expect_sound(messages, "messages")
     parts = []
     for start in range(0, len(messages), ROWS_AT_A_TIME):
         with no_garbage_collection():
@@ -141,7 +133,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
         RowEncodeError: the first row with a value that cannot be written.
         ColumnError: the array is damaged, or its rows together have more bytes than offsets can tell of.
     """
-    _expect_sound(rows, "rows")
+    expect_sound(rows, "rows", values=True)
     encoded: list[bytes | None] = []
     for start in range(0, len(rows), ROWS_AT_A_TIME):
         with no_garbage_collection():

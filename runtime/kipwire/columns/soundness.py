@@ -1,0 +1,80 @@
+"""Whether an array is what Arrow says that it has to be: nothing has looked at those of IPC streams or other libraries.
+
+Everything that is given comes through here before its buffers are looked at. An array that is not sound is a
+`ColumnError`, and so is whatever else pyarrow has to say of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from kipwire.columns.errors import ColumnError, too_much
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_ROWS = 2**31 - 1
+"""Rows that Arrow's offsets of 32 bits can tell of."""
+MAX_ROWS_WITHOUT_BYTES = 2**24
+"""Rows that need no byte of any buffer, such as those of structs without columns. A few bytes can say of any number."""
+
+
+def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, what: str, *, values: bool) -> None:
+    """See that lengths, buffers and children fit one another, by what pyarrow knows of them.
+
+    Args:
+        given: what may be anything.
+        what: it is made of, for the error.
+        values: whether to look at all that is in buffers as well, such as offsets, views and texts: what pyarrow
+            believes without a look, and the kernel does not.
+
+    Raises:
+        ColumnError: it is damaged.
+    """
+    with arrow_errors_of(what):
+        given.validate(full=values)
+
+
+def expect_few(given: pa.Array | pa.ChunkedArray) -> None:
+    """See that an array, which is sound by itself, and those in it have no more rows than bytes can account for.
+
+    Raises:
+        ColumnError: one has more.
+    """
+    for array in given.chunks if isinstance(given, pa.ChunkedArray) else [given]:
+        _expect_few_at_once(array)
+        for values in _lists_in(array):
+            expect_few(values)
+
+
+def _expect_few_at_once(array: pa.Array) -> None:
+    rows = len(array)
+    if rows > MAX_ROWS:
+        raise too_much()
+    if rows > MAX_ROWS_WITHOUT_BYTES and rows > MAX_ROWS_WITHOUT_BYTES + 8 * array.get_total_buffer_size():
+        raise ColumnError(f"{rows} rows without bytes: take {MAX_ROWS_WITHOUT_BYTES} of them at a time")
+
+
+def _lists_in(array: pa.Array) -> Iterator[pa.Array]:
+    """The elements of the lists in an array: they alone may be more than its rows."""
+    if pa.types.is_struct(array.type):
+        for number in range(array.type.num_fields):
+            if array.type.field(number).type.num_fields:
+                yield from _lists_in(array.field(number))
+    elif isinstance(array, _LISTS):
+        yield array.values
+
+
+_LISTS = (pa.ListArray, pa.LargeListArray, pa.ListViewArray, pa.LargeListViewArray, pa.FixedSizeListArray)
+
+
+@contextmanager
+def arrow_errors_of(what: str) -> Iterator[None]:
+    """Make errors of pyarrow in what it is around those of columns."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise ColumnError(f"the array of {what} is damaged: {error}") from error
