@@ -26,6 +26,12 @@ Progress = Callable[[int], object]
 MAX_FAILURES = 20
 """Failures whose reasons are kept; all are counted."""
 
+MAX_FRAME = 100 * 2**20
+"""Bytes of a frame: what a broker takes at most, unless it is told otherwise (socket.request.max.bytes)."""
+
+MAX_LINE = 16 * 2**20
+"""Bytes of a message in JSON, which takes some thirty times as much memory while it is read."""
+
 _SIZE_BYTES = 4
 _CHUNK = 1 << 20
 _BATCH = 256
@@ -202,6 +208,8 @@ class _Reader:
                 raise SamplesError(f"{place}: the file ends within the size of a frame")
             if size < 0:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
+            if size > MAX_FRAME:
+                raise SamplesError(f"{place}: a frame of {size} bytes is more than a broker takes, {MAX_FRAME}")
             frame = _read(stream, size)
             if len(frame) < size:
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
@@ -229,10 +237,12 @@ class _Reader:
     def _json_lines(self, path: Path, stream: BufferedReader) -> None:
         """Messages in their JSON form, each on a line of its own."""
         self.has_json = True
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
+            place = f"{path}:{number}"
+            if len(line) > MAX_LINE:
+                raise SamplesError(f"{place}: a line of more than {MAX_LINE} bytes; write each message on its own line")
             if not line.strip():
                 continue
-            place = f"{path}:{number}"
             entry = _json_object(place, line)
             version, value = self.version, cast(object, entry)
             if entry.keys() == {"version", "message"}:
