@@ -51,9 +51,9 @@ def advise(
     checked = check.read_file(spec)
     if checked.spec is None:
         print_problems(checked.problems)
-        fail(f"{one_line(spec)} has errors, so there is nothing to advise on")
+        fail(f"{spec} has errors, so there is nothing to advise on")
     if checked.spec.valid_versions.is_empty:
-        fail(f"{one_line(spec)}: {checked.spec.name} is retired: it has no versions, and gets none")
+        fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
     try:
         classes = source(package, checked.spec)
         with ERR.status("Reading samples") as status:
@@ -85,7 +85,7 @@ def _need_plotting(file: Path) -> None:
     from kipgen.advise_plot import SUFFIXES
 
     if file.suffix.lower() not in SUFFIXES:
-        fail(f"{one_line(file)}: a picture is a file with one of the endings {', '.join(SUFFIXES)}")
+        fail(f"{file}: a picture is a file with one of the endings {', '.join(SUFFIXES)}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:

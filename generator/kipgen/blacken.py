@@ -20,9 +20,7 @@ _CACHE_LIMIT = 64 * 2**20
 """Bytes that the cache may have; beyond that it starts anew."""
 
 
-def blacken(
-    texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None
-) -> dict[str, str]:
+def blacken(texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None) -> dict[str, str]:
     """Lay out every text; the result is by text.
 
     Args:

@@ -39,7 +39,7 @@ def main() -> None:
         ERR.print("kipgen: interrupted; run it again to finish")
         sys.exit(130)
     except OSError as error:
-        where = f"{one_line(error.filename)}: " if error.filename else ""
+        where = f"{error.filename}: " if error.filename else ""
         fail(f"{where}{error.strerror or error}")
 
 
@@ -64,7 +64,7 @@ def generate(
     stale = False
     for folder in specs:
         if not folder.is_dir():
-            fail(f"{one_line(folder)} is not a folder of specs")
+            fail(f"{folder} is not a folder of specs")
         name = package or folder.resolve().name
         try:
             need_package_name(name)
@@ -97,7 +97,9 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     if check:
         for line in differences(planned):
             OUT.print(line)
-        verdict = "up to date" if planned.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
+        verdict = (
+            "up to date" if planned.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
+        )
         ERR.print(Text.assemble(f"{name}: ", verdict))
         return not planned.is_up_to_date
     carry_out(planned)
@@ -130,7 +132,7 @@ def check(
 
         missing = [path for path in paths if not path.exists()]
         if missing:
-            fail(f"{one_line(missing[0])} does not exist; name files or folders of specs to watch")
+            fail(f"{missing[0]} does not exist; name files or folders of specs to watch")
         watch_specs(paths, lambda read: _print_check(_check(paths, kafka, read)))
     elif _print_check(_check(paths, kafka, read_file)):
         sys.exit(1)
@@ -229,7 +231,7 @@ def new(
         fail(str(error))
     for file in texts:
         if os.path.lexists(folder / file):
-            fail(f"{one_line(folder / file)} is there already")
+            fail(f"{folder / file} is there already")
     for file, text in texts.items():
         write_whole(folder / file, text)
         OUT.print(f"wrote {one_line(folder / file)}")

@@ -22,9 +22,7 @@ class DataConsole(Console):
     """A console that takes all text for data: no markup in it counts, and control characters are shown as escapes."""
 
     def __init__(self, *, stderr: bool = False, soft_wrap: bool = True, width: int | None = None) -> None:
-        super().__init__(
-            stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False
-        )
+        super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Whatever is printed comes through here; what moves the cursor on our behalf is marked as control."""
@@ -37,9 +35,10 @@ OUT = DataConsole()
 ERR = DataConsole(stderr=True)
 
 
-def fail(text: str) -> NoReturn:
-    """Say why a command cannot be carried out, and exit with 2."""
-    ERR.print(Text.assemble(("kipgen:", "red"), f" {text}"))
+def fail(*lines: str) -> NoReturn:
+    """Say why a command cannot be carried out, each text on a line of its own, and exit with 2."""
+    for number, line in enumerate(lines):
+        ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
     sys.exit(2)
 
 

@@ -42,7 +42,7 @@ def drift(
     try:
         release = read_release(jars)
     except JarError as error:
-        fail(str(error))
+        fail(*error.args)
     refused = False
     if write:
         refused = _write(specs, ours, release)
@@ -64,7 +64,7 @@ def _specs(folder: Path) -> dict[Path, Draft]:
     errors = [problem for problem in problems if problem.severity == "error"]
     print_problems(errors)
     if errors:
-        fail(f"{one_line(folder)}: the specs must be without errors to be compared")
+        fail(f"{folder}: the specs must be without errors to be compared")
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
 
 

@@ -26,7 +26,10 @@ _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
 class JarError(ValueError):
-    """The jars cannot be taken as a release of Kafka; the message says why and what would be right."""
+    """The jars cannot be taken as a release of Kafka; each argument is a line that says why and what would be right."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def _draft(text: str, display: str) -> Draft:
         problems += [*shape.problems, *parsed.problems]
         if parsed.draft is not None and not problems:
             return parsed.draft
-    raise JarError("\n".join(str(problem) for problem in problems))
+    raise JarError(*map(str, problems))
 
 
 def _origin(jar: Path) -> str:

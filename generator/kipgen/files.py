@@ -20,7 +20,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "is a pipe, a device or a folder where a file is due", str(path))
-        with open(descriptor, "rb", closefd=False) as stream:  # noqa: PTH123  it is open already
+        with open(descriptor, "rb", closefd=False) as stream:
             return stream.read(limit + 1)
     finally:
         os.close(descriptor)

@@ -98,14 +98,7 @@ def _plan(
     recorded: Manifest,
     cache: PieceCache | None,
 ) -> Plan:
-    """The plan.
-
-    Args:
-        specs: as in `plan`, and so are `package`, `package_name` and `progress`.
-        earlier: the manifest by which work is spared.
-        recorded: the manifest that is there.
-        cache: what was laid out before.
-    """
+    """The plan, where `earlier` is the manifest by which work is spared, and `recorded` the one that is there."""
     need_package_name(package_name)
     sources = _hashes(specs)
     present = present_files(package)
@@ -170,7 +163,7 @@ def differences(planned: Plan) -> Iterator[str]:
 
 
 def _hashes(specs: Path) -> dict[str, str]:
-    """The hash of every spec file, by its path below the folder; one that is too long for a spec has that of its start."""
+    """The hash of every spec file, by its path below the folder; of one that is too long for a spec, of its start."""
     return {
         file.relative_to(specs).as_posix(): digest(read_regular(file, MAX_BYTES))
         for file in sorted(specs.rglob("*.json"))
@@ -211,9 +204,7 @@ def _header_versions(specs: dict[str, MessageSpec]) -> HeaderVersions:
     """The headers of the package's own header specs; Kafka's where it has none."""
     versions = HeaderVersions()
     pairs = {spec.name: _header_pair(registry_entry(spec, versions)) for spec in specs.values()}
-    return HeaderVersions(
-        pairs.get("RequestHeader", versions.request), pairs.get("ResponseHeader", versions.response)
-    )
+    return HeaderVersions(pairs.get("RequestHeader", versions.request), pairs.get("ResponseHeader", versions.response))
 
 
 def _header_pair(entry: RegistryEntry) -> tuple[int, int]:

@@ -42,7 +42,7 @@ class Manifest:
     """Changes with the generator and with black."""
     package_hash: str = ""
     """Hash of the content of the package's own `__init__.py`."""
-    headers: HeaderVersions = HeaderVersions()
+    headers: HeaderVersions = field(default_factory=HeaderVersions)
     specs: dict[str, Made] = field(default_factory=dict)
     """By the spec's path below the folder of specs."""
 

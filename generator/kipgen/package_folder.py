@@ -92,7 +92,7 @@ def _imported_instead(package: Path, wanted: set[str]) -> Iterator[Obstacle]:
     for folder in sorted({PurePosixPath(module).parent for module in modules}):
         if not (package / folder).is_dir():
             continue
-        for name in sorted(os.listdir(package / folder)):
+        for name in sorted(child.name for child in (package / folder).iterdir()):
             if name.endswith(_BINARY) and str(folder / name.split(".")[0]) in modules:
                 text = "is a binary that Python would import instead of the module; remove it"
                 yield Obstacle(str(folder / name), text)

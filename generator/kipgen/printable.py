@@ -27,7 +27,7 @@ def control_character(text: str) -> str:
 
 
 def escaped(character: str) -> str:
-    """A character as Python and JSON programmers would write it, as in `\\x1b` and `\\u2028`."""
+    """A character as Python and JSON programmers would write it, with its number in hex digits."""
     number = ord(character)
     if number < 0x100:
         return f"\\x{number:02x}"
