@@ -208,9 +208,9 @@ class _Reader:
                 raise SamplesError(f"{place}: the file ends within the size of a frame")
             if size < 0:
                 raise SamplesError(f"{place}: a frame cannot have {size} bytes; is this a file of request frames?")
-            if size > MAX_FRAME:
+            frame = _read(stream, min(size, MAX_FRAME + 1))
+            if len(frame) > MAX_FRAME:
                 raise SamplesError(f"{place}: a frame of {size} bytes is more than a broker takes, {MAX_FRAME}")
-            frame = _read(stream, size)
             if len(frame) < size:
                 raise SamplesError(f"{place}: a frame of {size} bytes starts here, but only {len(frame)} are left")
             start += _SIZE_BYTES + size
