@@ -19,7 +19,7 @@ from kipgen.render import HeaderVersions, registry_entry, render_message, render
 
 pytestmark = pytest.mark.same_without_kernel
 
-MESSAGE = {
+MESSAGE: dict[str, Any] = {
     "apiKey": 7,
     "type": "request",
     "name": "ProbeRequest",
@@ -54,7 +54,7 @@ MESSAGE = {
         }
     ],
 }
-LAYOUT = {
+LAYOUT: dict[str, Any] = {
     "type": "layout",
     "name": "Probe",
     "about": "A record.",
