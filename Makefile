@@ -32,7 +32,7 @@ $(VENV)/.native: $(VENV)/.ready $(KERNEL)
 generate: setup  ## Generate the classes from the specs; only what changed
 	$(BIN)/kipgen generate
 
-check-generated: setup  ## Fail if the generated classes are not what the specs say
+check-generated: setup  ## Fail if the generated classes are not what the specs say; makes all of them anew to compare
 	$(BIN)/kipgen check
 	$(BIN)/kipgen generate --check
 

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
-from kipgen.console import ERR, fail
+from kipgen.console import ERR, DataConsole, fail, one_line, print_problems
 
 _PIPED_WIDTH = 180
 """Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
@@ -52,8 +50,7 @@ def advise(
         _need_plotting(plot)
     checked = check.read_file(spec)
     if checked.spec is None:
-        for problem in checked.problems:
-            ERR.print(f"[red]{escape(str(problem))}[/red]")
+        print_problems(checked.problems)
         fail(f"{spec} has errors, so there is nothing to advise on")
     if checked.spec.valid_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
@@ -74,7 +71,7 @@ def advise(
         from kipgen.advise_plot import draw
 
         draw(advice, read, plot)
-        ERR.print(f"drawn: {escape(str(plot))}")
+        ERR.print(f"drawn: {one_line(plot)}")
     if as_json:
         print(json.dumps(plain(advice, read, package), indent=2))
     else:
@@ -95,8 +92,8 @@ def _need_plotting(file: Path) -> None:
         fail("--plot needs matplotlib: pip install kipwire[plot]")
 
 
-def _output() -> Console:
+def _output() -> DataConsole:
     """Where tables go: as wide as the terminal, or wide enough for all they have to say."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return Console(highlight=False)
-    return Console(highlight=False, width=_PIPED_WIDTH)
+        return DataConsole(soft_wrap=False)
+    return DataConsole(soft_wrap=False, width=_PIPED_WIDTH)

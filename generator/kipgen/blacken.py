@@ -1,4 +1,4 @@
-"""Lays out generated code with black: every distinct piece once, on all cores, and none that was done before."""
+"""Lays out generated code with black: every distinct piece once, on all cores, and with a cache none that was done."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ _CACHE_LIMIT = 64 * 2**20
 """Bytes that the cache may have; beyond that it starts anew."""
 
 
-def blacken(texts: Iterable[str], progress: Callable[[int, int], object]) -> dict[str, str]:
+def blacken(texts: Iterable[str], progress: Callable[[int, int], object], cache: PieceCache | None) -> dict[str, str]:
     """Lay out every text; the result is by text.
 
     Args:
         texts: pieces of Python, each a whole module to black.
         progress: told (pieces done, pieces to do) from time to time.
+        cache: what was laid out before; None to lay out everything.
 
     Raises:
         black.InvalidInput: a text is no Python, which is a fault of a template.
     """
     wanted = dict.fromkeys(texts)
-    cache = _Cache()
-    done = cache.look_up(wanted)
+    done = cache.look_up(wanted) if cache is not None else {}
     missing = [text for text in wanted if text not in done]
     fresh = {}
     for text, result in zip(missing, _format_all(missing), strict=True):
         fresh[text] = result
         progress(len(fresh), len(missing))
-    cache.add(fresh)
+    if cache is not None:
+        cache.add(fresh)
     return {**done, **fresh}
 
 
@@ -57,29 +58,32 @@ def _format_all(texts: list[str]) -> Iterable[str]:
         yield from pool.map(_format, texts, chunksize=8 if len(texts) > 200 else 1)
 
 
-class _Cache:
-    """What black made of earlier pieces."""
+class PieceCache:
+    """What black made of earlier pieces. Whoever can write to it decides what is generated from it."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def of_user(cls) -> PieceCache | None:
+        """That of the user; None where there can be none."""
         folder = cache_folder("black")
-        self.path = folder / f"{version('black')}.sqlite" if folder else None
+        return cls(folder / f"{version('black')}.sqlite") if folder else None
 
     def look_up(self, texts: Iterable[str]) -> dict[str, str]:
         found: dict[str, str] = {}
-        if self.path is None:
-            return found
         try:
             with closing(_connection(self.path)) as connection:
                 for text in texts:
                     row = connection.execute("SELECT result FROM pieces WHERE key = ?", (_key(text),)).fetchone()
-                    if row is not None:
+                    if row is not None and isinstance(row[0], str):
                         found[text] = row[0]
         except (sqlite3.Error, OSError):
             return {}
         return found
 
     def add(self, pieces: dict[str, str]) -> None:
-        if not pieces or self.path is None:
+        if not pieces:
             return
         try:
             if self.path.exists() and self.path.stat().st_size > _CACHE_LIMIT:

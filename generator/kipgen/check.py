@@ -90,7 +90,17 @@ def read_files(
     if not files:
         text = f"{fault or 'has no *.json file in it'}; name a folder with message specs"
         return [], (Problem(Place(str(path), 1, 1), "", "unreadable", text),)
-    return [read(file, kafka=kafka) for file in files], ()
+    return [read(file, kafka=kafka) if _can_end(file) else _endless(file) for file in files], ()
+
+
+def _can_end(file: Path) -> bool:
+    """Whether reading a file of a folder ends: pipes and devices are waited for where somebody names them, only."""
+    return file.is_file() or not file.exists()
+
+
+def _endless(file: Path) -> Checked:
+    text = "is a pipe or a device; a folder of specs has files alone"
+    return Checked(str(file), None, (Problem(Place(str(file), 1, 1), "", "unreadable", text),))
 
 
 def read_folder(

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from kipgen.advise_command import advise
 from kipgen.compat.command import compat
-from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.console import ERR, OUT, counted, fail, one_line, packages_here, print_problems
 from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
+from kipgen.names import need_package_name
 
 if TYPE_CHECKING:
     from kipgen.check import Reader
@@ -29,7 +29,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_out = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -67,8 +66,10 @@ def generate(
         if not folder.is_dir():
             fail(f"{folder} is not a folder of specs")
         name = package or folder.resolve().name
-        if not all(part.isidentifier() for part in name.split(".")):
-            fail(f"{name!r} cannot be the name of a Python package; give one with --package")
+        try:
+            need_package_name(name)
+        except ValueError as error:
+            fail(str(error))
         stale |= _generate_package(folder, out.joinpath(*name.split(".")), name, check)
     if stale:
         sys.exit(1)
@@ -78,26 +79,32 @@ def _generate_package(folder: Path, package: Path, name: str, check: bool) -> bo
     """Generate one package, or check it; whether the check found something to do."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from kipgen.generate import carry_out, differences, plan
+    from kipgen.generate import carry_out, differences, plan, plan_afresh
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=ERR, transient=True) as bar:
-        task = bar.add_task(f"Generating {name}", total=None)
-        planned = plan(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
+        task = bar.add_task(f"{'Checking' if check else 'Generating'} {name}", total=None)
+        find_out = plan_afresh if check else plan
+        planned = find_out(folder, package, name, lambda done, total: bar.update(task, completed=done, total=total))
     print_problems(planned.problems)
-    for path in planned.foreign:
-        ERR.print(f"[red]{package / path}[/red] is in the way: kipgen did not make it and will not replace it")
+    for obstacle in planned.obstacles:
+        ERR.print(Text.assemble((one_line(package / obstacle.path), "red"), f" is in the way: it {obstacle.reason}"))
+    for path in planned.unclaimed:
+        text = "starts as a generated file, but no spec asks for it and kipgen did not make it; it stays"
+        ERR.print(Text(f"{one_line(package / path)}: {text}", "yellow"))
     if planned.has_errors:
         sys.exit(1)
     if check:
         for line in differences(planned):
-            _out.print(line, markup=False)
-        verdict = "up to date" if planned.is_up_to_date else "[red]not up to date[/red]: run kipgen generate"
-        ERR.print(f"{name}: {verdict}")
+            OUT.print(line)
+        verdict = (
+            "up to date" if planned.is_up_to_date else Text.assemble(("not up to date", "red"), ": run kipgen generate")
+        )
+        ERR.print(Text.assemble(f"{name}: ", verdict))
         return not planned.is_up_to_date
     carry_out(planned)
     counts = f"{len(planned.contents)} files written, {len(planned.stale)} removed"
-    _out.print(f"{name}: {'up to date' if planned.is_up_to_date else counts}")
+    OUT.print(f"{name}: {'up to date' if planned.is_up_to_date else counts}")
     return False
 
 
@@ -153,7 +160,7 @@ def _print_check(result: tuple[int, list[Problem]]) -> int:
     count, problems = result
     print_problems(problems)
     errors = sum(problem.severity == "error" for problem in problems)
-    _out.print(f"{counted(count, 'spec')}: {counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}")
+    OUT.print(f"{counted(count, 'spec')}: {counted(errors, 'error')}, {counted(len(problems) - errors, 'warning')}")
     return errors
 
 
@@ -175,28 +182,28 @@ def rules(
         notes: list[str] = [rule.severity or "only with --kafka"]
         if rule.severity == "warning" and rule.kafka == "error":
             notes.append("error with --kafka")
-        _out.print(f"[bold]{rule.id}[/bold] ({', '.join(notes)}): {escape(rule.summary)}")
+        OUT.print(Text.assemble((rule.id, "bold"), f" ({', '.join(notes)}): {rule.summary}"))
         if not brief:
             for title, colour, texts in (("good", "green", rule.good), ("bad", "red", rule.bad)):
                 for text in texts:
                     _print_example(title, colour, text)
-            _out.print()
+            OUT.print()
     for change in COMPAT:
         if ids and change.id not in ids:
             continue
-        _out.print(f"[bold]{change.id}[/bold] (compat, {change.severity}): {escape(change.summary)}")
+        OUT.print(Text.assemble((change.id, "bold"), f" (compat, {change.severity}): {change.summary}"))
         if not brief:
-            _out.print(f"  breaks:  {change.breaks}\n  instead: {change.instead}", markup=False)
+            OUT.print(f"  breaks:  {change.breaks}\n  instead: {change.instead}")
             for title, colour, revisions in (("good", "green", change.good), ("bad", "red", change.bad)):
                 for side, texts in (("before", revisions.old), ("after", revisions.new)):
                     for text in texts:
                         _print_example(f"{title}: {side}", colour, text)
-            _out.print()
+            OUT.print()
 
 
 def _print_example(title: str, colour: str, text: str) -> None:
-    _out.print(f"  [{colour}]{title}[/{colour}]")
-    _out.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()), markup=False)
+    OUT.print(Text.assemble("  ", (title, colour)))
+    OUT.print("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
 
 
 @app.command()
@@ -210,8 +217,10 @@ def new(
     api_key: Annotated[int, typer.Option("--api-key", min=0, max=32767, help="Its number in the registry.")] = 1000,
 ) -> None:
     """Start a new message with a commented spec."""
+    import os
     import re
 
+    from kipgen.files import write_whole
     from kipgen.starter import starter_specs
 
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name, re.ASCII):
@@ -221,13 +230,12 @@ def new(
     except ValueError as error:
         fail(str(error))
     for file in texts:
-        if (folder / file).exists():
+        if os.path.lexists(folder / file):
             fail(f"{folder / file} is there already")
-    folder.mkdir(parents=True, exist_ok=True)
     for file, text in texts.items():
-        (folder / file).write_text(text, encoding="utf-8")
-        _out.print(f"wrote {folder / file}")
-    _out.print(f"next: edit, then kipgen check {folder} and kipgen generate {folder}")
+        write_whole(folder / file, text)
+        OUT.print(f"wrote {one_line(folder / file)}")
+    OUT.print(f"next: edit, then kipgen check {one_line(folder)} and kipgen generate {one_line(folder)}")
 
 
 app.command()(inspect)

@@ -1,4 +1,4 @@
-"""How the commands speak, and what they all take for granted."""
+"""How the commands speak, and what they all take for granted: whatever they print is data."""
 
 from __future__ import annotations
 
@@ -6,28 +6,52 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.text import Text
+
+from kipgen.printable import printable_line, printable_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kipgen.problems import Problem
 
-ERR = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class DataConsole(Console):
+    """A console that takes all text for data: no markup in it counts, and control characters are shown as escapes."""
+
+    def __init__(self, *, stderr: bool = False, soft_wrap: bool = True, width: int | None = None) -> None:
+        super().__init__(stderr=stderr, soft_wrap=soft_wrap, width=width, markup=False, emoji=False, highlight=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Whatever is printed comes through here; what moves the cursor on our behalf is marked as control."""
+        for segment in super().render(renderable, options):
+            text, style, control = segment
+            yield segment if control else Segment(printable_text(text), style)
 
 
-def fail(text: str) -> NoReturn:
-    """Say in one line why a command cannot be carried out, and exit with 2."""
-    ERR.print(f"[red]kipgen:[/red] {escape(text)}")
+OUT = DataConsole()
+ERR = DataConsole(stderr=True)
+
+
+def fail(*lines: str) -> NoReturn:
+    """Say why a command cannot be carried out, each text on a line of its own, and exit with 2."""
+    for number, line in enumerate(lines):
+        ERR.print(Text.assemble(("kipgen: ", "red") if not number else "", one_line(line)))
     sys.exit(2)
+
+
+def one_line(text: object) -> str:
+    """A path or a name as it may stand in a message, on one line whatever it holds."""
+    return printable_line(str(text))
 
 
 def print_problems(problems: Iterable[Problem]) -> None:
     """Say what is wrong with specs, one line a problem."""
     for problem in problems:
         colour = "red" if problem.severity == "error" else "yellow"
-        ERR.print(f"[{colour}]{escape(str(problem))}[/{colour}]")
+        ERR.print(Text(str(problem), colour))
 
 
 def counted(number: int, noun: str) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
-from kipgen.console import ERR, fail
+from kipgen.console import ERR, OUT, fail, one_line, print_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from kipgen.draft import Draft
     from kipgen.drift import Difference, Drift
     from kipgen.drift_jars import Published
-
-_out = Console(highlight=False, soft_wrap=True)
 
 
 def drift(
@@ -45,7 +42,7 @@ def drift(
     try:
         release = read_release(jars)
     except JarError as error:
-        fail(str(error))
+        fail(*error.args)
     refused = False
     if write:
         refused = _write(specs, ours, release)
@@ -65,8 +62,7 @@ def _specs(folder: Path) -> dict[Path, Draft]:
 
     checked, problems = check.read_folder(folder)
     errors = [problem for problem in problems if problem.severity == "error"]
-    for problem in errors:
-        ERR.print(f"[red]{escape(str(problem))}[/red]")
+    print_problems(errors)
     if errors:
         fail(f"{folder}: the specs must be without errors to be compared")
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
@@ -80,25 +76,26 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
     for outcome in write_missing(folder, ours, release):
         if outcome.problems:
             refused = True
-            for problem in outcome.problems:
-                ERR.print(f"[red]{escape(str(problem))}[/red]")
-            ERR.print(f"[red]not written: {escape(str(outcome.file))}[/red]: Kafka's facts beside ours break a rule")
+            print_problems(outcome.problems)
+            refusal = (f"not written: {one_line(outcome.file)}", "red")
+            ERR.print(Text.assemble(refusal, ": Kafka's facts beside ours break a rule"))
         else:
-            ERR.print(f"wrote {escape(str(outcome.file))}")
+            ERR.print(f"wrote {one_line(outcome.file)}")
         for text in outcome.unexplained:
-            ERR.print(f"[yellow]{escape(text)}: has no about yet; say in your own words what it means[/yellow]")
+            note = f"{one_line(text)}: has no about yet; say in your own words what it means"
+            ERR.print(Text(note, "yellow"))
     return refused
 
 
 def _print_text(found: Drift) -> None:
     compared = f"{found.messages:,} message{'s' * (found.messages != 1)} compared"
     for message, group in groupby(found.differences, lambda it: it.message):
-        _out.print(f"[bold]{message}[/bold]")
+        OUT.print(Text(one_line(message), "bold"))
         for line in _lines(list(group)):
-            _out.print(f"  {escape(line)}")
+            OUT.print(f"  {one_line(line)}")
     count = len(found.differences)
     verdict = "no drift" if not count else f"{count} difference{'s' * (count != 1)}"
-    _out.print(f"{compared}: {verdict}")
+    OUT.print(f"{compared}: {verdict}")
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:

@@ -21,11 +21,15 @@ MAX_TOTAL = 4 * MAX_BYTES
 _SPEC = re.compile(r"(?:common/)?(?:message|metadata)/[^/]+\.json")
 _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError, OSError)
 """What Python raises for a jar that is damaged, encrypted or packed in a way that it does not know."""
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*", re.ASCII)
 _VERSIONED_NAME = re.compile(r"(?:kafka-)?(?P<name>.+?)(?:-\d[^/]*)?\.jar")
 
 
 class JarError(ValueError):
-    """The jars cannot be taken as a release of Kafka; the message says why and what would be right."""
+    """The jars cannot be taken as a release of Kafka; each argument is a line that says why and what would be right."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,8 @@ def read_release(jars: Sequence[Path]) -> dict[str, Published]:
 def _specs(jar: Path, limit: int) -> Iterator[tuple[str, str]]:
     """Every spec in a jar: its name for people, and its text."""
     try:
+        if jar.exists() and not jar.is_file():
+            raise JarError(f"{jar}: is not a file; give a jar of Kafka's, such as kafka-clients-4.4.0.jar")
         with zipfile.ZipFile(jar) as archive:
             for entry in sorted(archive.infolist(), key=lambda it: it.filename):
                 if not _SPEC.fullmatch(entry.filename):
@@ -100,9 +106,14 @@ def _draft(text: str, display: str) -> Draft:
         problems += [*shape.problems, *parsed.problems]
         if parsed.draft is not None and not problems:
             return parsed.draft
-    raise JarError("\n".join(str(problem) for problem in problems))
+    raise JarError(*map(str, problems))
 
 
 def _origin(jar: Path) -> str:
+    """What the folder of a jar's messages is called: a name, never a path."""
     match = _VERSIONED_NAME.fullmatch(jar.name)
-    return match["name"] if match else jar.stem
+    name = match["name"] if match else jar.stem
+    if not _PLAIN_NAME.fullmatch(name):
+        text = f"{name!r} is not a name; call the jar as Kafka does, such as kafka-clients-4.4.0.jar"
+        raise JarError(f"{jar}: {text}")
+    return name

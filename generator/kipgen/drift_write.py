@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -26,10 +24,11 @@ from kipgen.drift_edit import (
 from kipgen.drift_facts import PROPERTIES, Node, Value, nodes
 from kipgen.drift_jars import Published
 from kipgen.drift_layout import WIDTH, element_text, message_text, property_text, value_json
+from kipgen.files import read_regular, write_whole
 from kipgen.parse import parse
 from kipgen.problems import Problem
 from kipgen.shape import check_shape
-from kipgen.source import JsonPath, load_text
+from kipgen.source import MAX_BYTES, JsonPath, load_text
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -60,7 +59,7 @@ def write_missing(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str
     for name, published in sorted(release.items()):
         if name in files:
             file = files[name]
-            data = file.read_bytes()
+            data = read_regular(file, MAX_BYTES)
             text = data.decode("utf-8-sig")
             after = updated(text, published.draft)
             if after != text:
@@ -183,20 +182,12 @@ def _value_at(value: object, path: JsonPath) -> object:
 
 def _write(file: Path, text: str, has_bom: bool, before: Draft | None) -> Outcome:
     """Replace a spec in one go, unless it would have errors."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=".kipgen-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8-sig" if has_bom else "utf-8", newline="") as out:
-            out.write(text)
-        checked = check.read_file(name, str(file))
-        errors = tuple(problem for problem in checked.problems if problem.severity == "error")
-        if errors or checked.draft is None:
-            return Outcome(file, problems=errors)
-        Path(name).chmod(0o644)
-        Path(name).replace(file)
-        return Outcome(file, _without_about(checked.draft, before))
-    finally:
-        Path(name).unlink(missing_ok=True)
+    checked = check.read_bytes(text.encode(), str(file))
+    errors = tuple(problem for problem in checked.problems if problem.severity == "error")
+    if errors or checked.draft is None:
+        return Outcome(file, problems=errors)
+    write_whole(file, text, "utf-8-sig" if has_bom else "utf-8")
+    return Outcome(file, _without_about(checked.draft, before))
 
 
 def _without_about(draft: Draft, before: Draft | None) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from kipgen.console import ERR, fail
+from kipgen.console import ERR, OUT, fail, one_line
+from kipgen.printable import printable_line
 
 if TYPE_CHECKING:
     from kipgen.inspect import Inspection
@@ -130,15 +130,14 @@ def _suggestion(name: str, names: Sequence[str]) -> str:
 def _print_text(inspection: Inspection) -> None:
     from kipgen.inspect_text import text_lines
 
-    console = Console(highlight=False, soft_wrap=True)
-    if not console.is_terminal:
+    if not OUT.is_terminal:
         if isinstance(sys.stdout, io.TextIOWrapper):  # a message may hold characters that the encoding lacks
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in text_lines(inspection):
-            print("".join(text for text, _ in line).rstrip())
+            print(printable_line("".join(text for text, _ in line).rstrip()))
         return
     for line in text_lines(inspection):
-        console.print(Text.assemble(*line))
+        OUT.print(Text.assemble(*line))
 
 
 def _print_json(inspection: Inspection) -> None:
@@ -152,5 +151,9 @@ def _print_json(inspection: Inspection) -> None:
 def _write_page(file: Path, inspection: Inspection) -> None:
     from kipgen.inspect_html import page
 
-    file.write_text(page(inspection), encoding="utf-8")
-    print(f"wrote {file}", file=sys.stderr)
+    try:
+        text = page(inspection)
+    except ValueError as error:
+        fail(str(error))
+    file.write_text(text, encoding="utf-8")
+    ERR.print(f"wrote {one_line(file)}")

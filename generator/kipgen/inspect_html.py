@@ -14,6 +14,11 @@ from kipgen.inspect_text import title
 from kipgen.inspect_values import counted, printable, value_text
 from kipgen.resources import template_folder
 
+MAX_BYTES = 2**20
+"""How long a message may be to be shown on a page: a line for each 16 bytes."""
+MAX_ELEMENTS = 50_000
+"""How many elements a page may show: each takes some 600 bytes of it, and ten times as much while it is made."""
+
 _WIDTH = 16
 """Bytes in a line of the dump."""
 _PATH_STEP = re.compile(r"\[\d+\]|<tag \d+>|[^.\[]+")
@@ -65,8 +70,15 @@ class Row:
 
 
 def page(inspection: Inspection) -> str:
-    """The page as HTML text; it loads nothing from anywhere."""
+    """The page as HTML text; it loads nothing from anywhere.
+
+    Raises:
+        ValueError: it would have more than `MAX_BYTES` or `MAX_ELEMENTS`, which no browser shows in good time.
+    """
     pieces = list(inspection.pieces)
+    if len(inspection.data) > MAX_BYTES or len(pieces) > MAX_ELEMENTS:
+        size = f"{counted(len(inspection.data), 'byte')} and {counted(len(pieces), 'element')}"
+        raise ValueError(f"{size} are too much for a page ({MAX_BYTES:,} and {MAX_ELEMENTS:,} at most); take --json")
     if inspection.fault is not None:  # what was not read has a place in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 # Around and between the bytes of what tools print: blanks, and 0a:0b, 0a,0b, 0x0a, \x0a.
 _BETWEEN = re.compile(r"(?:[\s:,]|0x|\\x)+", re.IGNORECASE)
+MAX_BYTES = 64 * 2**20
+"""How long the input may be, as raw bytes or as hex text: beyond that no table of its bytes can be shown."""
+
 _HEX = re.compile(r"[0-9a-fA-F]*")
 
 
@@ -19,18 +23,26 @@ def read_input(words: list[str]) -> bytes:
             nothing, for standard input.
 
     Raises:
-        ValueError: neither hex text nor a file.
+        ValueError: neither hex text nor a file, or more than `MAX_BYTES`.
         OSError: the file cannot be read.
     """
     if not words or words == ["-"]:
-        return _content(sys.stdin.buffer.read())
+        return _content(_read(sys.stdin.buffer, "standard input"))
     text = " ".join(words)
     if len(words) == 1 and _is_readable(text):
-        return _content(Path(text).read_bytes())
+        with Path(text).open("rb") as stream:
+            return _content(_read(stream, text))
     data = parse_hex(text)
     if data is None:
         short = text if len(text) <= 40 else f"{text[:40]}..."
         raise ValueError(f"{short!r} is neither a file nor hex text, which has two digits for each byte")
+    return data
+
+
+def _read(stream: BinaryIO, name: str) -> bytes:
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"{name}: has more than {MAX_BYTES} bytes; give one message or frame")
     return data
 
 

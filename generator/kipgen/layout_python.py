@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from kipgen.code import Code
 from kipgen.layout import MessageLayout, StructLayout
 from kipgen.layout_parts import BitsPart, ChecksumPart, Part, Presence, SizePart, ValuePart
 from kipgen.layout_steps import LayoutStep, formats_of, read_steps, write_steps
@@ -19,7 +20,7 @@ class PyLayout:
     """A struct of a layout as a class."""
 
     class_name: str
-    docstring: str
+    docstring: Code
     fields: tuple[PyField, ...]
     parts: tuple[Part, ...]
     """Their fields are `PyField`s."""
@@ -27,7 +28,7 @@ class PyLayout:
     write: tuple[LayoutStep, ...]
 
     @property
-    def slots(self) -> str:
+    def slots(self) -> Code:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
 

@@ -1,6 +1,7 @@
-"""The manifest of a generated package: from which specs and by which generator each of its files was made.
+"""The manifest of a generated package: what of each spec's code need not be made again, and which files are kipgen's.
 
-It is committed with the code. As long as specs, generator and files are what it says, there is nothing to do.
+It is committed with the code, and spares work where specs, generator and files are what it says. It proves nothing:
+whoever edits a generated file can edit the manifest too, so `kipgen generate --check` does not rely on it.
 """
 
 from __future__ import annotations
@@ -12,40 +13,14 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from kipgen.render import RegistryEntry
+from kipgen.files import read_regular
+from kipgen.render import HeaderVersions, RegistryEntry
 from kipgen.resources import schema_path, template_folder
 
 FILE_NAME = "kipgen.manifest.json"
 
-_COMMAND_LINE = (
-    "__main__.py",
-    "advise.py",
-    "advise_command.py",
-    "advise_plot.py",
-    "advise_samples.py",
-    "advise_text.py",
-    "cli.py",
-    "compat",
-    "console.py",
-    "drift.py",
-    "drift_command.py",
-    "drift_edit.py",
-    "drift_facts.py",
-    "drift_jars.py",
-    "drift_layout.py",
-    "drift_write.py",
-    "inspect.html.j2",
-    "inspect.py",
-    "inspect_command.py",
-    "inspect_html.py",
-    "inspect_input.py",
-    "inspect_json.py",
-    "inspect_text.py",
-    "inspect_values.py",
-    "starter.py",
-    "watch.py",
-)
-"""The modules, packages and templates that have no part in what is generated."""
+MAX_BYTES = 64 * 2**20
+"""How long a manifest may be: some 200 bytes for each generated file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +28,8 @@ class Made:
     """What was made of one spec."""
 
     spec_hash: str
-    entry: RegistryEntry
+    entry: str
+    """Hash of its entry in the registry."""
     files: dict[str, str]
     """Hash of the content by path in the package."""
 
@@ -62,19 +38,21 @@ class Made:
 class Manifest:
     """What a package was made of."""
 
-    generator: str = ""
+    made_by: str = ""
+    """Changes with the generator and with black."""
     package_hash: str = ""
     """Hash of the content of the package's own `__init__.py`."""
+    headers: HeaderVersions = field(default_factory=HeaderVersions)
     specs: dict[str, Made] = field(default_factory=dict)
     """By the spec's path below the folder of specs."""
 
     @property
     def files(self) -> dict[str, str]:
-        """Hash of the content of every file, by path in the package."""
-        return {
-            "__init__.py": self.package_hash,
-            **{p: h for made in self.specs.values() for p, h in made.files.items()},
-        }
+        """Hash of the content of every file, by path in the package; none where nothing was made."""
+        if not self.package_hash:
+            return {}
+        made = {path: content for one in self.specs.values() for path, content in one.files.items()}
+        return {"__init__.py": self.package_hash, **made}
 
 
 def digest(data: bytes) -> str:
@@ -82,34 +60,54 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
+def entry_digest(entry: RegistryEntry) -> str:
+    """The hash by which entries of the registry are compared."""
+    return digest(json.dumps(asdict(entry), sort_keys=True).encode())
+
+
 @cache
-def generator_hash() -> str:
+def made_by() -> str:
     """Changes with whatever the generated code depends on besides the specs: our code, the templates, black."""
-    package = Path(__file__).parent
-    candidates = [*package.rglob("*.py"), *template_folder().glob("*.j2"), schema_path()]
-    files = [file for file in candidates if {file.name, file.parent.name}.isdisjoint(_COMMAND_LINE)]
-    # By folder and name alone: a checkout and an installed wheel keep the folders in different places.
-    ordered = sorted(files, key=lambda file: file.parts[-2:])
-    content = b"".join(file.name.encode() + b"\0" + file.read_bytes() for file in ordered)
-    return digest(version("black").encode() + content)
+    package, templates = Path(__file__).parent, template_folder()
+    # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
+    files = {
+        **{f"kipgen/{file.relative_to(package).as_posix()}": file for file in package.rglob("*.py")},
+        **{f"templates/{file.relative_to(templates).as_posix()}": file for file in templates.rglob("*.j2")},
+        "schema": schema_path(),
+    }
+    hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
+    return digest(json.dumps({"black": version("black"), "files": hashes}).encode())
 
 
 def read_manifest(package: Path) -> Manifest:
     """The manifest of a package; an empty one where there is none or none that can be read."""
     try:
-        data = json.loads((package / FILE_NAME).read_text(encoding="utf-8"))
-        specs = {
-            source: Made(made["spec_hash"], _entry(made["entry"]), dict(made["files"]))
-            for source, made in data["specs"].items()
-        }
-        return Manifest(data["generator"], data["package_hash"], specs)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        data = json.loads(read_regular(package / FILE_NAME, MAX_BYTES))
+        specs = {_text(source): _made(made) for source, made in data["specs"].items()}
+        headers = HeaderVersions(*(_pair(data["headers"][part]) for part in ("request", "response")))
+        return Manifest(_text(data["made_by"]), _text(data["package_hash"]), headers, specs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Manifest()
 
 
-def _entry(values: dict[str, object]) -> RegistryEntry:
-    headers = values.pop("headers")
-    return RegistryEntry(**values, headers=tuple(headers) if isinstance(headers, list) else None)  # type: ignore[arg-type]
+def _made(made: dict[str, object]) -> Made:
+    files = made["files"]
+    if not isinstance(files, dict):
+        raise TypeError
+    return Made(_text(made["spec_hash"]), _text(made["entry"]), {_text(p): _text(h) for p, h in files.items()})
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _pair(value: object) -> tuple[int, int]:
+    match value:
+        case [int(inflexible), int(flexible)]:
+            return inflexible, flexible
+    raise TypeError
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -118,5 +116,12 @@ def manifest_text(manifest: Manifest) -> str:
         f"    {json.dumps(source)}: {json.dumps(asdict(made), sort_keys=True)}"
         for source, made in sorted(manifest.specs.items())
     ]
-    head = f'  "generator": {json.dumps(manifest.generator)},\n  "package_hash": {json.dumps(manifest.package_hash)},\n'
-    return "{\n" + head + '  "specs": {\n' + ",\n".join(lines) + "\n  }\n}\n"
+    head = {name: getattr(manifest, name) for name in ("made_by", "package_hash")}
+    head["headers"] = asdict(manifest.headers)
+    return (
+        "{\n"
+        + "".join(f"  {json.dumps(name)}: {json.dumps(value)},\n" for name, value in head.items())
+        + '  "specs": {\n'
+        + ",\n".join(lines)
+        + "\n  }\n}\n"
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import keyword
 import re
+import sys
+import unicodedata
 
 RESERVED_ATTRIBUTES = frozenset(
     {
@@ -40,6 +42,9 @@ RESERVED_MODULES = frozenset(
 )
 """Functions of a generated package, which a sub-package of that name would take the place of when it is imported."""
 
+RESERVED_PACKAGES = frozenset({"kipgen", "kipspark", "kipwire"})
+"""Packages that generated code and its users need under their own names."""
+
 _WORD_START = re.compile(r"(?<=[^A-Z])(?=[A-Z])", re.ASCII)
 
 
@@ -66,3 +71,20 @@ def module_name(message_name: str) -> str:
     """The generated sub-package of a message; `_` is added to a name that is taken."""
     name = snake_case(message_name)
     return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_MODULES else name
+
+
+def need_package_name(name: str) -> None:
+    """Check that generated code can be imported from a package of that dotted name, and takes no other's place.
+
+    Raises:
+        ValueError: it cannot; the message says why and what would be right.
+    """
+    parts = name.split(".")
+    for part in parts:
+        if not part.isidentifier() or unicodedata.normalize("NFKC", part) != part:
+            raise ValueError(f"{name!r} cannot be the name of a Python package; give one with --package")
+        if keyword.iskeyword(part):
+            raise ValueError(f"{name!r} cannot be imported: {part!r} is a word of Python; give another with --package")
+    if parts[0] in RESERVED_PACKAGES or parts[0] in sys.stdlib_module_names:
+        what = "kipwire itself" if parts[0] in RESERVED_PACKAGES else "Python's own library"
+        raise ValueError(f"{name!r} would take the place of {parts[0]!r}, which is {what}; give another with --package")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kipgen.defaults import parse_default, type_default
 from kipgen.draft import Body, BodyKind, Draft, FieldDraft, Part
 from kipgen.parse_wire_form import refuse_foreign, wire_form
+from kipgen.printable import control_character
 from kipgen.problems import Problem
 from kipgen.shape import Shape, out_of_range, shown
 from kipgen.source import Document, JsonPath, WrittenFloat
@@ -93,6 +94,13 @@ class Node:
         """A property as text; None also if it is blank."""
         text = self.text(name)
         return text if text is not None and text.strip() else None
+
+    def about(self) -> str:
+        """What is said about it; a control character in it is reported."""
+        text = self.text("about") or ""
+        if fault := control_character(text):
+            self.report("about", "control-character", f"'about' {fault}")
+        return text
 
     def flag(self, name: str) -> bool:
         return (self.text(name) or "").lower() == "true"
@@ -180,7 +188,7 @@ class _Parser:
         deprecated = node.versions("deprecatedVersions", Versions.NONE)
         api_key = node.integer("apiKey")
         retired = valid.is_empty
-        about = node.text("about") or ""
+        about = node.about()
         message = MessageSpec(
             name=name,
             type=node.text("type") or "data",
@@ -215,7 +223,7 @@ class _Parser:
         node.versions("deprecatedVersions", Versions.NONE)
         present = None if within is None or "versions" in node.broken else within.intersect(versions)
         fields = self._fields(node, message, present, loose)
-        self._add_body("common", node, name, versions, fields, node.text("about") or "")
+        self._add_body("common", node, name, versions, fields, node.about())
 
     def _fields(
         self, holder: Node, message: MessageSpec, within: Versions | None, loose: bool
@@ -245,7 +253,7 @@ class _Parser:
             type=type_,
             versions=versions,
             place=node.part().place(),
-            about=node.text("about") or "",
+            about=node.about(),
             default=_default(node, type_),
             nullable_versions=node.versions("nullableVersions", Versions.NONE),
             tag=tag,

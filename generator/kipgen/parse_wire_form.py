@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from kipgen.printable import control_character
 from kipgen.wire_form import VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bit_range
 
 if TYPE_CHECKING:
@@ -87,4 +88,7 @@ def _bits(node: Node) -> Iterator[BitsSpec]:
         except ValueError as error:
             node.report("bits", "bits-range", str(error), *below, "bits")
             continue
-        yield BitsSpec(name, lowest, highest, str(item.get("about", "")))
+        about = str(item.get("about", ""))
+        if fault := control_character(about):
+            node.report("bits", "control-character", f"'about' {fault}", *below, "about")
+        yield BitsSpec(name, lowest, highest, about)

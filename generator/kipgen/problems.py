@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from kipgen.printable import printable_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -30,7 +32,7 @@ class Problem:
         """The finding as `file:line:column: Path: rule: what is wrong; what would be right`."""
         warning = "warning: " if self.severity == "warning" else ""
         subject = f"{self.path}: " if self.path else ""
-        return f"{self.place}: {warning}{subject}{self.rule}: {self.text}"
+        return printable_line(f"{self.place}: {warning}{subject}{self.rule}: {self.text}")
 
 
 def ordered(problems: Iterable[Problem]) -> tuple[Problem, ...]:

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kipgen.code import Code
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
 from kipgen.rows import AlikeRow, alike_row, fixed_row
 from kipgen.runtime_names import RUNTIME_NAMES
@@ -49,13 +50,13 @@ class PyField(FieldLayout):
     elements_may_be_empty: bool
     """Whether it is an array of structs that can take no byte at all."""
     annotation: str
-    default_expression: str
+    default_expression: Code
     """Gives the default value, made anew where it is mutable."""
-    parameter_default: str
+    parameter_default: Code
     """What stands for the default in the signature of `__init__`."""
-    metadata_default: str
+    metadata_default: Code
     """What stands for the default in the field's metadata."""
-    about_literal: str
+    about_literal: Code
     """The field's meaning as a string literal, in several pieces where it is long."""
     element_kind: str
     """The type of fixed width that stands on the wire for an element, where there is one."""
@@ -79,7 +80,7 @@ class PyStruct:
     class_name: str
     flexible: bool
     declared_tags: tuple[int, ...]
-    docstring: str
+    docstring: Code
     fields: tuple[PyField, ...]
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
@@ -98,15 +99,15 @@ class PyStruct:
         return tuple(field for field in self.fields if field.is_lazy)
 
     @property
-    def slots(self) -> str:
+    def slots(self) -> Code:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
 
 
-def slots_expression(fields: Sequence[PyField]) -> str:
+def slots_expression(fields: Sequence[PyField]) -> Code:
     """What `__slots__` of a class with these fields is."""
     slots = [field.slot for field in fields]
-    return f"({', '.join(map(quoted, slots))}{',' * (len(slots) == 1)})"
+    return Code(f"({', '.join(map(quoted, slots))}{',' * (len(slots) == 1)})")
 
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
@@ -190,8 +191,8 @@ def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = f
         elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
         annotation=_annotation(field),
         default_expression=default,
-        parameter_default="kipwire.DEFAULT" if made_anew else default,
-        metadata_default="()" if made_anew else default,
+        parameter_default=Code("kipwire.DEFAULT") if made_anew else default,
+        metadata_default=Code("()") if made_anew else default,
         about_literal=_literal(field.about),
         element_kind=kind,
         element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
@@ -211,34 +212,34 @@ def _annotation(field: FieldLayout) -> str:
     return f"{annotation} | None" if field.nullable else annotation
 
 
-def _default_expression(field: FieldLayout) -> str:
+def _default_expression(field: FieldLayout) -> Code:
     default: Default = field.default
     if default == ():
         if field.type.is_array:
-            return "[]"
-        return f"{field.struct}()" if field.struct else 'b""'
+            return Code("[]")
+        return Code(f"{field.struct}()" if field.struct else 'b""')
     if isinstance(default, uuid.UUID):
-        return f'uuid.UUID("{default}")' if default.int else "ZERO_UUID"
+        return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
     if isinstance(default, float) and not math.isfinite(default):
-        return f'float("{default}")'
-    return quoted(default) if isinstance(default, str) else repr(default)
+        return Code(f'float("{default}")')
+    return quoted(default) if isinstance(default, str) else Code(repr(default))
 
 
-def quoted(text: str) -> str:
+def quoted(text: str) -> Code:
     """A string literal in double quotes, as black would have it."""
     literal = repr(text)
     if literal.startswith('"') or '"' in literal:
-        return literal
-    return '"' + literal[1:-1].replace("\\'", "'") + '"'
+        return Code(literal)
+    return Code('"' + literal[1:-1].replace("\\'", "'") + '"')
 
 
-def _literal(text: str) -> str:
+def _literal(text: str) -> Code:
     """A string literal that fits the line length, in adjacent pieces if need be."""
     pieces = textwrap.wrap(text, LINE_LENGTH - 22, break_long_words=False, drop_whitespace=False) or [""]
-    return " ".join(quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(quoted, pieces))})"
+    return quoted(pieces[0]) if len(pieces) == 1 else Code(f"({' '.join(map(quoted, pieces))})")
 
 
-def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
+def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> Code:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
     lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
     if fields:
@@ -248,9 +249,9 @@ def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
     return docstring_text(lines)
 
 
-def docstring_text(lines: list[str]) -> str:
+def docstring_text(lines: list[str]) -> Code:
     """Lines as they may stand between the quotes of a docstring."""
-    return "\n".join(lines).replace("\\", "\\\\").replace('"""', "'''")
+    return Code("\n".join(lines).replace("\\", "\\\\").replace('"""', "'''"))
 
 
 def _type_note(field: PyField) -> str:

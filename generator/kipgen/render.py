@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 import jinja2
 
 from kipgen import names
-from kipgen.caches import cache_folder
+from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.layout import MessageLayout, lay_out
 from kipgen.layout_python import PyLayout, layout_formats, layout_local, python_layouts
 from kipgen.layout_steps import fixed_code
@@ -89,7 +89,7 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 
 def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
     """The `__init__` of the whole package: its registry."""
-    return (_render("package.py.j2", package=package, entries=entries),)
+    return (_render("package.py.j2", package=comment(package), entries=entries),)
 
 
 def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:
@@ -122,7 +122,7 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
     classes = [_render(template, struct=struct, message=layout if struct is root else None) for struct in structs]
     head = _render(
         "head.py.j2",
-        source=source,
+        source=comment(source),
         message=layout,
         structs=structs,
         imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
@@ -134,7 +134,7 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
 
 def _same(layout: MessageLayout, origin: int, source: str) -> Pieces:
     """The module of a version that shares the code of an earlier one."""
-    return (_render("same.py.j2", source=source, message=layout, origin=origin),)
+    return (_render("same.py.j2", source=comment(source), message=layout, origin=origin),)
 
 
 def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str) -> Pieces:
@@ -144,10 +144,10 @@ def _package_of_message(spec: MessageSpec, origins: dict[int, int], source: str)
         "all of one form." if len(forms) == 1 else f"the form changes with {', '.join(map(str, forms[1:]))}."
     )
     lines = [*textwrap.wrap(text, LINE_LENGTH - 4), "", *textwrap.wrap(versions, LINE_LENGTH - 4)]
-    return (_render("message.py.j2", source=source, docstring=docstring_text(lines)),)
+    return (_render("message.py.j2", source=comment(source), docstring=docstring_text(lines)),)
 
 
-def _imports(classes: str, *, has_formats: bool) -> str:
+def _imports(classes: str, *, has_formats: bool) -> Code:
     """The import statements that the text of the classes needs."""
     words = set(re.findall(r"\w+", classes))
     standard = ["import struct"] if has_formats else []
@@ -161,14 +161,13 @@ def _imports(classes: str, *, has_formats: bool) -> str:
         used = sorted(available & words)
         if used:
             runtime.append(f"from {module} import {', '.join(used)}")
-    return "\n".join([*standard, "", *runtime]).strip()
+    return Code("\n".join([*standard, "", *runtime]).strip())
 
 
 @cache
 def _environment() -> jinja2.Environment:
-    compiled = cache_folder("templates")
-    environment = jinja2.Environment(
-        bytecode_cache=jinja2.FileSystemBytecodeCache(str(compiled)) if compiled else None,
+    # Without a cache of compiled templates: whoever could write there could have code run here.
+    environment = CodeEnvironment(
         loader=jinja2.FileSystemLoader(template_folder()),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -183,7 +182,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _render(template: str, **values: object) -> str:
-    return _environment().get_template(template).render(**values)
+    return _environment().get_template(template).render({name: fit(value) for name, value in values.items()})
 
 
 def _dense(text: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 S = TypeVar("S", bound="Struct")
 
+_LONGEST_KEY = 100
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -105,6 +106,11 @@ def read_json(cls: type[M], value: Any) -> M:
     return _Reader(cls).struct(cls, value)
 
 
+def _as_step(key: str) -> str:
+    """A key that is nobody's field as a step of a path: anybody may have written it, and at any length."""
+    return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
+
+
 class _Reader:
     """Reads one JSON object, keeping track of the path."""
 
@@ -129,7 +135,7 @@ class _Reader:
                 self.fail(f"the key {name!r} is missing")
         for name in value:
             if name not in fields:
-                self.path.append(str(name))
+                self.path.append(_as_step(str(name)))
                 self.foreign(cls, name, value[name])
                 self.path.pop()
         return cls(**values)

@@ -76,7 +76,9 @@ def _told_by(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(place)) from None
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "is a folder where a file is due", str(place)) from None
+        raise type(error)(error.errno, error.strerror or str(error), str(place)) from None
 
 
 def _mode(file: Path) -> int:

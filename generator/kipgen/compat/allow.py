@@ -10,11 +10,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from kipgen.compat.rules import BY_ID
+from kipgen.files import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kipgen.compat.finding import Finding
+
+MAX_BYTES = 2**20
+"""How long a file of allowances may be."""
 
 _KEYS = ("rule", "path", "reason")
 
@@ -51,7 +55,12 @@ def read_allowances(file: Path) -> list[Allowance]:
         OSError: it cannot be read.
     """
     try:
-        document = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = read_regular(file, MAX_BYTES)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES} bytes")
+        document = tomllib.loads(data.decode())
+    except RecursionError:
+        raise ValueError(f"{file} is not TOML that can be read: too many lists in each other") from None
     except ValueError as error:  # of TOML, or of UTF-8
         raise ValueError(f"{file} is not TOML: {error}") from None
     tables = document.get("allow", [])

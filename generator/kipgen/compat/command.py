@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.console import ERR, OUT, counted, fail, one_line, packages_here, print_problems
 
 if TYPE_CHECKING:
     from kipgen.compat.allow import Allowance
@@ -70,7 +69,7 @@ def compat(
     if any(one.is_history_cut for one in compared):
         ERR.print("the clone is shallow: tags of older revisions are not seen; fetch the whole history")
     for allowance in unused:
-        ERR.print(f"allowed, but not found: {allowance.rule}:{allowance.path}; take it out", markup=False)
+        ERR.print(f"allowed, but not found: {one_line(f'{allowance.rule}:{allowance.path}')}; take it out")
     if sarif:
         _write_sarif(sarif, findings)
     if as_json:
@@ -121,18 +120,17 @@ def _write_sarif(target: str, findings: list[Finding]) -> None:
         print(text)
     else:
         Path(target).write_text(f"{text}\n", encoding="utf-8")
-        ERR.print(f"wrote {target}", markup=False)
+        ERR.print(f"wrote {one_line(target)}")
 
 
 def _print_text(findings: list[Finding], messages: int) -> None:
     from kipgen.compat.text import counts, text_lines
 
-    out = Console(highlight=False, soft_wrap=True)
     for line in text_lines(findings):
-        out.print(line)
+        OUT.print(line)
     numbers = ", ".join(f"{number} {severity}" for severity, number in counts(findings).items())
     allowed = sum(finding.allowed is not None for finding in findings)
-    out.print(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
+    OUT.print(f"{counted(messages, 'message')} compared: {numbers}{f', {allowed} allowed' if allowed else ''}")
 
 
 def _exit_status(findings: list[Finding], wire_only: bool) -> int:

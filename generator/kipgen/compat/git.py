@@ -7,12 +7,17 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kipgen.source import MAX_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
 MOST_COMMITS = 5_000
 """How many commits to spec files the history is followed back, the newest first."""
+
+MOST_BYTES = 2**28
+"""How many bytes of specs, of all revisions together, are looked at."""
 
 _SECONDS = 120
 _SHORT = 10
@@ -67,38 +72,46 @@ def spec_blobs(commit: Commit, path: Path) -> dict[str, str]:
     """The blobs of the `*.json` files at a path or below, by their paths from the root of the working tree.
 
     Raises:
-        GitError: git fails.
+        GitError: git fails, or a file is too long for a spec.
     """
     below = path.resolve().relative_to(commit.root).as_posix()
     paths = [] if below == "." else [below]
-    listing = _run(commit.root, "ls-tree", "-r", "-z", "--full-tree", commit.id, "--", *paths)
+    listing = _run(commit.root, "ls-tree", "-r", "-z", "--long", "--full-tree", commit.id, "--", *paths)
     blobs = {}
     for entry in listing.split(b"\0")[:-1]:
         head, _, name = entry.partition(b"\t")
-        mode, _, blob = head.decode().split()
+        mode, _, blob, size = head.decode().split()
         if mode in _FILE_MODES and name.endswith(b".json"):
+            if int(size) > MAX_BYTES:
+                raise GitError(f"{name.decode(errors='replace')} has more than {MAX_BYTES} bytes in {commit.name}")
             blobs[name.decode(errors="surrogateescape")] = blob
     return blobs
 
 
 def contents(commit: Commit, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The contents of blobs; of one that the repository lacks, nothing.
+    """The contents of blobs; of one that the repository lacks, or that is too long for a spec, nothing.
 
     Raises:
-        GitError: git fails.
+        GitError: git fails, or all of them together are more than `MOST_BYTES`.
     """
-    wanted = list(dict.fromkeys(blobs))
+    sizes = _sizes(commit, list(dict.fromkeys(blobs)))
+    wanted = [blob for blob, size in sizes.items() if 0 <= size <= MAX_BYTES]
+    if sum(sizes[blob] for blob in wanted) > MOST_BYTES:
+        raise GitError(f"the specs of all revisions have more than {MOST_BYTES} bytes; compare two folders instead")
     output = _run(commit.root, "cat-file", "--batch", stdin="".join(f"{blob}\n" for blob in wanted).encode())
-    found, at = {}, 0
+    found, at = dict.fromkeys(sizes, b""), 0
     for blob in wanted:
-        end = output.index(b"\n", at)
-        head = output[at:end].split()
-        if head[-1] == b"missing":
-            found[blob], at = b"", end + 1
-            continue
-        size = int(head[2])
-        found[blob], at = output[end + 1 : end + 1 + size], end + size + 2
+        start = output.index(b"\n", at) + 1
+        found[blob] = output[start : start + sizes[blob]]
+        at = start + sizes[blob] + 1
     return found
+
+
+def _sizes(commit: Commit, blobs: list[str]) -> dict[str, int]:
+    """The sizes of blobs; -1 of one that the repository lacks."""
+    output = _run(commit.root, "cat-file", "--batch-check", stdin="".join(f"{blob}\n" for blob in blobs).encode())
+    heads = (line.split() for line in output.splitlines())
+    return {blob: -1 if head[-1] == b"missing" else int(head[2]) for blob, head in zip(blobs, heads, strict=True)}
 
 
 def past_contents(commit: Commit, paths: Iterable[str]) -> dict[str, list[PastContent]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kipgen.compat.rule import SEVERITIES
+from kipgen.printable import printable_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def text_lines(findings: Sequence[Finding]) -> Iterator[Text]:
         yield Text()
         for finding in allowed:
             yield _headline(finding)
-            yield Text(f"    because: {finding.allowed}")
+            yield Text(f"    because: {printable_line(finding.allowed or '')}")
             yield Text()
 
 
@@ -53,15 +54,15 @@ def _finding_lines(finding: Finding) -> Iterator[Text]:
     yield _headline(finding)
     yield Text(f"    breaks:  {finding.rule.breaks}")
     yield Text(f"    instead: {finding.rule.instead}")
-    yield Text(f"    before:  {finding.was}")
+    yield Text(f"    before:  {printable_line(str(finding.was))}")
     yield Text()
 
 
 def _headline(finding: Finding) -> Text:
     return Text.assemble(
-        f"{finding.place}: ",
-        (finding.path, "bold"),
+        printable_line(f"{finding.place}: "),
+        (printable_line(finding.path), "bold"),
         ": ",
         (finding.rule.id, _COLOURS[finding.severity]),
-        f": {finding.text}",
+        printable_line(f": {finding.text}"),
     )

@@ -52,6 +52,12 @@ RULES = (
         bad=spec('{"name": "Alpha", "type": "int32", "versions": "2+", "tag": 0.7, "taggedVersions": "2+"}'),
     ),
     reading_rule(
+        id="control-character",
+        summary="What is said about a message or a field is prose: no control characters but line ends and tabs.",
+        good=spec(more='"about": "One line.\\nAnother one."'),
+        bad=spec(more='"about": "Ends here:\\u0000."'),
+    ),
+    reading_rule(
         id="unknown-word",
         summary="Message types, listeners, entity types and the forms of layouts are words of the language, "
         "in their exact case.",
