@@ -92,10 +92,8 @@ class Checker:
         for path, count in self.empty_arrays:
             total += count
             if total > most:
-                reason = (
-                    f"array of {count} elements of no bytes, {total} with those of arrays before it; at most {most}"
-                )
-                reason += f" may be in a message of {size} bytes"
+                so_far = f"array of {count} elements of no bytes, {total} with those of arrays before it"
+                reason = f"{so_far}; at most {most} may be in a message of {size} bytes"
                 raise EncodeError(self.message.NAME, self.message.VERSION, path, reason)
 
     def fail(self, reason: str) -> NoReturn:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from kipwire.errors import DecodeError
-from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, batches_in
+from kipwire.records.limits import Limits
+from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, batches_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def read_segment(
     start: int = 0,
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
 ) -> Iterator[RecordBatch]:
     """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
 
@@ -34,6 +36,7 @@ def read_segment(
         start: where to begin: 0, or where a batch starts, such as `position + size` of the last one that was read.
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
+        max_items: as for `read_batches`.
 
     Raises:
         DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
@@ -55,7 +58,7 @@ def read_segment(
             start,
             end,
             check_crcs=check_crcs,
-            max_decompressed_size=max_decompressed_size,
+            limits=Limits(max_decompressed_size, max_items),
             file=os.fspath(path),
         )
         try:
