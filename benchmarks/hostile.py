@@ -70,8 +70,8 @@ def _array_paths(cls: type[Struct], before: tuple[str, ...] = ()) -> Iterator[tu
 def _filled(cls: type[Message], path: tuple[str, ...], count: int, make: Make) -> bytes:
     """A message with so many elements in one of its arrays; nothing where that cannot be written."""
     try:
-        message = _smallest(cls, 0)
-        item: Any = message
+        message: Any = _smallest(cls, 0)
+        item = message
         for name in path[:-1]:
             field = _field(item, name)
             assert field.struct is not None
@@ -80,7 +80,8 @@ def _filled(cls: type[Message], path: tuple[str, ...], count: int, make: Make) -
             item = inner
         field = _field(item, path[-1])
         setattr(item, path[-1], [_element(field, make)] * count)
-        return message.encode()
+        data: bytes = message.encode()
+        return data
     except EncodeError:
         return b""
 
@@ -172,7 +173,7 @@ def time_of(cls: type[Message], data: bytes) -> float:
 def classes(package: str) -> list[type[Message]]:
     """The classes of a package that differ: of versions of one form, the first."""
     module = import_module(package)
-    found = {}
+    found: dict[object, type[Message]] = {}
     for name in module.names():
         for version in module.versions(name):
             cls = module.message(name, version)
