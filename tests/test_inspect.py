@@ -393,16 +393,17 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
 
 def test_page_of_a_long_message_has_an_end() -> None:
     """Of many elements, of one long element, and of a fault behind the end."""
-    cls = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
+    cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
+    with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
     many = cls(topics=[TopicRequest(name="a")] * 20_000).encode()
-    blob = kafka_messages.message("SaslAuthenticateRequest", 2)(auth_bytes=bytes(10**6)).encode()
+    blob = with_blob(auth_bytes=bytes(10**6)).encode()
     elements = inspect_message(cls, many)
     small = page(inspect_message(cls, cls().encode()))
     for inspection, text in (
         (elements, f"not on this page: {len(elements.pieces) - 10_000:,} elements, "),
         (inspect_message(cls, many[:-1]), "need 1 byte"),
         (
-            inspect_message(kafka_messages.message("SaslAuthenticateRequest", 2), blob),
+            inspect_message(with_blob, blob),
             "not on this page: 1 element, 934,468 bytes;",
         ),
     ):
