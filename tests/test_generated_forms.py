@@ -6,18 +6,20 @@ import json
 import math
 import struct
 import sys
+import tracemalloc
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
 import property_checks
 import spec_package
-from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError
+from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError, columns
 from kipwire.testing import damaged, messages
 
 SPECS = Path(__file__).parent / "data" / "forms"
@@ -553,6 +555,84 @@ def test_arrays_of_no_bytes_have_a_limit(forms: Forms, field: str) -> None:
     with pytest.raises(DecodeError, match="1001 elements of no bytes") as caught:
         cls.decode(data)
     assert (caught.value.path, caught.value.offset) == (field, data.index(raw("000003e9")))
+
+
+def int32(number: int) -> bytes:
+    return number.to_bytes(4, "big")
+
+
+def empty_elements(*, rows: bytes = int32(0), deep: bytes = int32(0)) -> bytes:
+    """An EmptyElements whose other arrays have no elements."""
+    return rows + int32(0) + b"\xff" + deep + int32(0)
+
+
+def nested_bombs() -> list[tuple[str, bytes]]:
+    """Elements of no bytes in many arrays, a thousand in each, and the path of the array that is one too many."""
+    many = 10_000
+    return [
+        ("rows[20].many", empty_elements(rows=int32(many) + many * int32(1000))),
+        ("deep[0].inner[20].many", empty_elements(deep=int32(1) + int32(many) + many * int32(1000))),
+        ("deep[13].inner[0].many", empty_elements(deep=int32(many // 2) + many // 2 * (int32(1) + int32(1500)))),
+    ]
+
+
+@pytest.mark.parametrize(("path", "data"), nested_bombs())
+def test_elements_of_no_bytes_are_bounded_in_all_arrays_of_a_message_together(
+    forms: Forms, path: str, data: bytes
+) -> None:
+    cls = forms("EmptyElements", 0)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DecodeError, match="elements of no bytes; at most 200") as caught:
+            cls.decode(data)
+        assert tracemalloc.get_traced_memory()[1] < 100 * len(data)
+    finally:
+        tracemalloc.stop()
+    assert caught.value.path == path
+    json = cls(rows=[forms.struct("EmptyElements", 0, "Row")(many=[])] * 3).to_json()
+    json["rows"] = [{"many": [{}] * 1000} for _ in range(30)]
+    with pytest.raises(EncodeError, match="of no bytes, 2000 with those of arrays before it; at most 1000") as refused:
+        cls.from_json(json).encode()
+    assert refused.value.path == "rows[1].many"
+
+
+def test_longer_messages_may_have_more_elements_of_no_bytes(forms: Forms) -> None:
+    """As many as half their bytes, wherever the buffer ends."""
+    cls = forms("EmptyElements", 0)
+    row, nothing = (forms.struct("EmptyElements", 0, name) for name in ("Row", "Nothing"))
+    rows = [row(many=[nothing(), nothing()]) for _ in range(1000)]
+    full = cls(rows=rows, empties=[7])
+    size = full.encoded_size()
+    assert size == 4022
+    full.rows[0].many = [nothing()] * (2 + size // 2 - 2000)
+    data = full.encode()
+    assert cls.decode(data) == full
+    assert cls.read(b"\0" + data + bytes(9000), 1) == (full, 1 + size)
+    full.rows[0].many.append(nothing())
+    with pytest.raises(EncodeError, match="2012 with those of arrays before it; at most 2011"):
+        full.encode()
+    with pytest.raises(EncodeError, match="2012 with those of arrays before it; at most 2011"):
+        full.encoded_size()
+    data = data[:4] + int32(len(full.rows[0].many)) + data[8:]
+    with pytest.raises(DecodeError, match="2012 elements of no bytes; at most 2011") as caught:
+        cls.decode(data)
+    assert caught.value.path == "rows[999].many"
+    with pytest.raises(DecodeError, match="2012 elements of no bytes; at most 2011") as caught:
+        cls.read(b"\0" + data + bytes(9000), 1)
+    assert (caught.value.path, caught.value.offset) == ("", 1)
+    first = raw("00000000 | 00000000 | ff | 00000000 | 00000000")
+    assert cls.read(first + data, 0) == (cls(rows=[], maybe_null=None), len(first))
+
+
+def test_columns_bound_elements_of_no_bytes_too(forms: Forms) -> None:
+    cls = forms("EmptyElements", 0)
+    for _, data in nested_bombs():
+        with pytest.raises(columns.RowDecodeError, match="elements of no bytes; at most 200"):
+            columns.decode(cls, [data])
+    rows = columns.decode(cls, [cls().encode()]).to_pylist()
+    rows[0]["rows"] = [{"many": [{}] * 1000}] * 2
+    with pytest.raises(columns.RowEncodeError, match="2000 with those of arrays before it; at most 1000"):
+        columns.encode(cls, pa.array(rows, pa.struct(columns.schema(cls))))
 
 
 def test_arrays_of_few_bytes_have_no_limit(forms: Forms) -> None:

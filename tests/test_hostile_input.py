@@ -236,13 +236,6 @@ def test_revisions_with_files_that_are_no_specs_are_bounded(specs: Path, monkeyp
         contents(commit, blobs.values())
 
 
-def test_a_page_of_more_elements_than_a_browser_shows_is_refused(tmp_path: Path, call: Call) -> None:
-    (tmp_path / "many.bin").write_bytes((60_000).to_bytes(4, "big") + b"\0\1x" * 60_000)
-    done = call("inspect", "MetadataRequest", 0, tmp_path / "many.bin", "--html", tmp_path / "page.html")
-    assert (done.returncode, "too much for a page" in done.stderr) == (2, True)
-    assert not (tmp_path / "page.html").exists()
-
-
 # Names from outside
 
 

@@ -20,6 +20,7 @@ import command_line
 import golden_data
 import kafka_messages
 from kafka_messages.api_versions_response.v3 import ApiVersionsResponse
+from kafka_messages.describe_topic_partitions_request.v0 import TopicRequest
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker
 from kipgen.generate import carry_out, plan
 from kipgen.inspect import Inspection, inspect_message, inspect_request, inspect_response
@@ -388,6 +389,32 @@ def test_page_has_every_byte_and_a_row_for_every_piece() -> None:
         assert [row["data-path"] for row in parsed.rows("struct")] == ["brokers[0]"]
         assert len(parsed.rows("rest")) == (inspection.fault is not None)
         assert all(a <= b for (a, _), (b, _) in pairwise(parsed.dump))
+
+
+def test_page_of_a_long_message_has_an_end() -> None:
+    """Of many elements, of one long element, and of a fault behind the end."""
+    cls: Any = kafka_messages.message("DescribeTopicPartitionsRequest", 0)
+    with_blob: Any = kafka_messages.message("SaslAuthenticateRequest", 2)
+    many = cls(topics=[TopicRequest(name="a")] * 20_000).encode()
+    blob = with_blob(auth_bytes=bytes(10**6)).encode()
+    elements = inspect_message(cls, many)
+    small = page(inspect_message(cls, cls().encode()))
+    for inspection, text in (
+        (elements, f"not on this page: {len(elements.pieces) - 10_000:,} elements, "),
+        (inspect_message(cls, many[:-1]), "need 1 byte"),
+        (
+            inspect_message(with_blob, blob),
+            "not on this page: 1 element, 934,468 bytes;",
+        ),
+    ):
+        made = page(inspection)
+        parsed = _Page(made)
+        assert text in parsed.text
+        assert len(made) < len(small) + 10_000 * 1000
+        shown = bytes.fromhex("".join(part for _, part in parsed.dump))
+        assert inspection.data.startswith(shown) and len(shown) <= 2**16
+        assert len(parsed.rows("piece")) <= 10_000
+        assert len(parsed.rows("rest")) == 1 + (inspection.fault is not None)
 
 
 def test_page_groups_the_fields_of_nested_structs() -> None:

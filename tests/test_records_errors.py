@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 from kafka_records.message_and_offset import v0, v1
 from kafka_records.record_batch.v2 import RecordBatch as RecordBatchV2
-from kipwire import DecodeError, EncodeError, KipwireError, MissingExtraError, checksums, native
+from kipwire import DecodeError, EncodeError, KipwireError, MissingExtraError, checksums, columns, native
 from kipwire.checksums import crc32c
 from kipwire.compression import compress
-from kipwire.records import Record, RecordBatch, read_batches, write_batch, write_message_set
+from kipwire.records import MAX_ITEMS, Record, RecordBatch, read_batches, write_batch, write_message_set
+from kipwire.wire import write_varint
 
 RECORDS = [
     Record(offset=i, timestamp=1000 + i, key=b"k", value=b"v" * i, headers=[("h", b"1"), ("n", None)])
@@ -231,6 +233,80 @@ def test_decompressed_size_is_bounded(codec: Any) -> None:
 
 def test_bound_is_not_for_what_is_not_compressed() -> None:
     assert read_all(GOOD, max_decompressed_size=10) == [RECORDS]
+
+
+SMALLEST_RECORD = bytes.fromhex("0c 00 00 00 01 01 00")
+
+
+def record_of_headers(count: int) -> bytes:
+    """A record with so many of the smallest headers: no key, and null."""
+    body = b"\0\0\0\x01\x01" + write_varint(count << 1) + b"\0\x01" * count
+    return write_varint(len(body) << 1) + body
+
+
+@pytest.fixture(params=["kernel", "python"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One engine after the other."""
+    if request.param == "python":
+        monkeypatch.setattr(native, "kernel", None)
+        monkeypatch.setattr(native, "in_use", False)
+    elif not native.in_use:
+        pytest.skip(f"the kernel is not in use: {native.reason}")
+    name: str = request.param
+    return name
+
+
+@pytest.mark.parametrize("codec", [0, 1])
+def test_records_and_headers_are_bounded_together(engine: str, codec: int) -> None:
+    section = 40 * SMALLEST_RECORD + record_of_headers(59)
+    batch = batch_of(compress("gzip", section) if codec else section, 41, codec)
+    (found,) = read_all(batch, max_items=100)
+    assert (len(found), len(found[-1].headers)) == (41, 59)
+    for read in (read_all, as_columns):
+        with pytest.raises(DecodeError, match=r"more than 99 records and headers \(max_items\)") as caught:
+            read(batch, max_items=99)
+        assert (caught.value.path, caught.value.offset) == ("batches[0].records", HEADER)
+    broken = batch_of(section[:-1], 41)
+    with pytest.raises(DecodeError, match="tells of"):
+        read_all(broken, max_items=41)
+
+
+def as_columns(data: bytes, **options: Any) -> Any:
+    return columns.decode_records(read_batches(data, **options))
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_entries_inside_of_a_compressed_one_are_bounded(magic: Any) -> None:
+    data = write_message_set([Record(offset=i) for i in range(20)], magic=magic, compression="gzip")
+    assert len(read_all(data, max_items=20)[0]) == 20
+    for read in (read_all, as_columns):
+        with pytest.raises(DecodeError, match="more than 19 records and headers") as caught:
+            read(data, max_items=19)
+        assert caught.value.path == "batches[0].value"
+
+
+@pytest.mark.parametrize("section", [record_of_headers(30_000), 10_000 * SMALLEST_RECORD], ids=["headers", "records"])
+def test_records_take_no_more_memory_than_is_promised(engine: str, section: bytes) -> None:
+    """As Python objects, 50 times the bytes that a batch decompresses to; as columns likewise."""
+    count = section.count(SMALLEST_RECORD) or 1
+    batch = batch_of(compress("gzip", section), count, 1)
+    read_all(GOOD)
+    as_columns(GOOD)
+    for read in (read_all, as_columns):
+        tracemalloc.start()
+        try:
+            assert read(batch)
+            assert tracemalloc.get_traced_memory()[1] < 50 * len(section)
+        finally:
+            tracemalloc.stop()
+
+
+def test_bounds_hold_unless_told_otherwise(engine: str) -> None:
+    """2 KB of gzip, which decompress to a header too many."""
+    section = record_of_headers(MAX_ITEMS)
+    for read in (read_all, as_columns):
+        with pytest.raises(DecodeError, match="more than 1,048,576 records and headers"):
+            read(batch_of(compress("gzip", section), 1, 1))
 
 
 def test_headers_are_read_without_the_records() -> None:

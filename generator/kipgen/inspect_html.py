@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -13,11 +14,6 @@ from kipgen.inspect import Inspection, Piece
 from kipgen.inspect_text import title
 from kipgen.inspect_values import counted, printable, value_text
 from kipgen.resources import template_folder
-
-MAX_BYTES = 2**20
-"""How long a message may be to be shown on a page: a line for each 16 bytes."""
-MAX_ELEMENTS = 50_000
-"""How many elements a page may show: each takes some 600 bytes of it, and ten times as much while it is made."""
 
 _WIDTH = 16
 """Bytes in a line of the dump."""
@@ -69,16 +65,15 @@ class Row:
     """Index in the list of explanations, which are kept apart as many rows share one."""
 
 
-def page(inspection: Inspection) -> str:
-    """The page as HTML text; it loads nothing from anywhere.
+MOST_ELEMENTS = 10_000
+"""So many are on a page at most: a browser takes some kilobytes for each."""
+MOST_BYTES = 2**16
+"""Of so many bytes at most there is a dump."""
 
-    Raises:
-        ValueError: it would have more than `MAX_BYTES` or `MAX_ELEMENTS`, which no browser shows in good time.
-    """
-    pieces = list(inspection.pieces)
-    if len(inspection.data) > MAX_BYTES or len(pieces) > MAX_ELEMENTS:
-        size = f"{counted(len(inspection.data), 'byte')} and {counted(len(pieces), 'element')}"
-        raise ValueError(f"{size} are too much for a page ({MAX_BYTES:,} and {MAX_ELEMENTS:,} at most); take --json")
+
+def page(inspection: Inspection) -> str:
+    """The page as HTML text; it loads nothing from anywhere. Of a long message it shows the beginning."""
+    pieces, end = _shown(inspection)
     if inspection.fault is not None:  # what was not read has a place in dump and table too
         pieces.append(Piece("", "", "rest", "", inspection.rest, len(inspection.data), None))
     abouts = list(dict.fromkeys(piece.about for piece in pieces if piece.about))
@@ -89,11 +84,25 @@ def page(inspection: Inspection) -> str:
             title=title(inspection),
             name=f"{inspection.message} v{inspection.version}",
             fault=None if inspection.fault is None else str(inspection.fault),
-            lines=list(_dump(inspection.data, pieces)),
+            lines=list(_dump(inspection.data[:end], pieces)),
             rows=list(_rows(inspection, pieces, {about: index for index, about in enumerate(abouts)})),
             abouts=abouts,
         )
     )
+
+
+def _shown(inspection: Inspection) -> tuple[list[Piece], int]:
+    """The pieces that are on the page, at their end one for all that is not; and where the dump ends."""
+    size = len(inspection.data)
+    count = min(MOST_ELEMENTS, bisect_left(inspection.pieces, MOST_BYTES, key=lambda piece: piece.start))
+    pieces = list(inspection.pieces[:count])
+    hidden = len(inspection.pieces) - count
+    end = min(pieces[-1].end if hidden else size, MOST_BYTES)
+    if end < size:
+        what = [counted(hidden, "element")] if hidden else []
+        label = f"not on this page: {', '.join([*what, counted(size - end, 'byte')])}; --json has them"
+        pieces.append(Piece("", label, "cut", "", end, size, None))
+    return pieces, end
 
 
 def _dump(data: bytes, pieces: list[Piece]) -> Iterator[DumpLine]:
@@ -116,7 +125,9 @@ def _owners(size: int, pieces: list[Piece]) -> list[int]:
     """For each byte the index of the piece that shows it: the last one, as bytes at fault may have been read before."""
     owners = [0] * size
     for index, piece in enumerate(pieces):
-        owners[piece.start : piece.end] = [index] * (piece.end - piece.start)
+        end = min(piece.end, size)
+        if piece.start < end:
+            owners[piece.start : end] = [index] * (end - piece.start)
     return owners
 
 
@@ -129,6 +140,10 @@ def _rows(inspection: Inspection, pieces: list[Piece], abouts: dict[str, int]) -
             size = piece.end - piece.start
             label = f"from the fault on: {counted(size, 'byte')}" if size else "the bytes end here"
             yield Row("rest", index, index, 0, label, label, piece.start, size, colour="fault")
+            continue
+        if piece.role == "cut":
+            size = piece.end - piece.start
+            yield Row("rest", index, index, 0, piece.path, piece.path, piece.start, size, colour="unknown")
             continue
         if piece.part != part:
             part, open_steps = piece.part, []

@@ -7,6 +7,8 @@ import re
 import sys
 import unicodedata
 
+from kipgen.runtime_names import RUNTIME_NAMES
+
 RESERVED_ATTRIBUTES = frozenset(
     {
         "self",
@@ -22,8 +24,11 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
-RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "TAGS", "FIELDS", "LAYOUT"})
-"""Names of constants in the body of a generated class, where a class of that name could not be seen."""
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "TAGS", "FIELDS", "LAYOUT"}).union(
+    *RUNTIME_NAMES.values()
+)
+"""Names of constants in the body of a generated class, where a class of that name could not be seen, and of what
+generated code takes from the runtime, which a class of that name would take the place of."""
 
 RESERVED_MODULES = frozenset(
     {

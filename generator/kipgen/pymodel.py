@@ -7,7 +7,9 @@ import math
 import textwrap
 import uuid
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kipgen.code import Code
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
@@ -30,7 +32,8 @@ _ANNOTATIONS = {
 }
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    abc add alike at blob byte bytes cls columns count data default element encoded end fields float item items
+    abc add alike at blob byte bytes cls columns count data default element empties encoded end fields float
+    hand_over item items
     isinstance kipwire len list map message number packed parts patience pos range row rows self size struct tag
     taken text tuple type typing uuid zip
     """.split())
@@ -49,6 +52,8 @@ class PyField(FieldLayout):
     """Whether it is a struct that is made when first asked for."""
     elements_may_be_empty: bool
     """Whether it is an array of structs that can take no byte at all."""
+    holds_empty_elements: bool
+    """Whether there are such arrays in its struct."""
     annotation: str
     default_expression: Code
     """Gives the default value, made anew where it is mutable."""
@@ -99,9 +104,26 @@ class PyStruct:
         return tuple(field for field in self.fields if field.is_lazy)
 
     @property
+    def has_empty_elements(self) -> bool:
+        """Whether it has arrays of structs that can take no byte, at any depth."""
+        return any(field.elements_may_be_empty or field.holds_empty_elements for field in self.fields)
+
+    @property
     def slots(self) -> Code:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
+
+
+class Emptiness(NamedTuple):
+    """Which structs, by the names of their classes, have to do with elements that take no byte."""
+
+    empty: AbstractSet[str]
+    """Those that can take no byte."""
+    holding: AbstractSet[str]
+    """Those with arrays of such structs in them, at any depth."""
+
+
+NO_EMPTINESS = Emptiness(frozenset(), frozenset())
 
 
 def slots_expression(fields: Sequence[PyField]) -> Code:
@@ -114,12 +136,17 @@ def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
-    may_be_empty: set[str] = set()
+    empty: set[str] = set()
+    holding: set[str] = set()
+    emptiness = Emptiness(empty, holding)
     classes = []
     for struct in structs:
-        if _may_be_empty(struct, may_be_empty):
-            may_be_empty.add(struct.class_name)
-        classes.append(_struct(struct, may_be_empty, is_element=struct.class_name in elements))
+        if _may_be_empty(struct, empty):
+            empty.add(struct.class_name)
+        made = _struct(struct, emptiness, is_element=struct.class_name in elements)
+        if made.has_empty_elements:
+            holding.add(struct.class_name)
+        classes.append(made)
     return tuple(classes)
 
 
@@ -155,8 +182,8 @@ def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
     )
 
 
-def _struct(struct: StructLayout, may_be_empty: set[str], *, is_element: bool) -> PyStruct:
-    fields = tuple(python_field(field, may_be_empty) for field in struct.fields)
+def _struct(struct: StructLayout, emptiness: Emptiness, *, is_element: bool) -> PyStruct:
+    fields = tuple(python_field(field, emptiness) for field in struct.fields)
     positional = tuple(field for field in fields if field.tag is None)
     tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
     alike = alike_row(fields, flexible=struct.flexible) if is_element else None
@@ -177,8 +204,8 @@ def _struct(struct: StructLayout, may_be_empty: set[str], *, is_element: bool) -
     )
 
 
-def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = frozenset()) -> PyField:
-    """A field as an attribute; `may_be_empty` names the structs that can take no byte."""
+def python_field(field: FieldLayout, emptiness: Emptiness = NO_EMPTINESS) -> PyField:
+    """A field as an attribute."""
     is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
     default = _default_expression(field)
     kind = f"int{field.encoding.bits}" if field.encoding is not None else field.type.element
@@ -188,7 +215,8 @@ def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = f
         slot=f"_lazy_{field.attribute}" if is_lazy else field.attribute,
         local=local_name(field.attribute),
         is_lazy=is_lazy,
-        elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
+        elements_may_be_empty=field.type.is_array and field.struct in emptiness.empty,
+        holds_empty_elements=field.struct in emptiness.holding,
         annotation=_annotation(field),
         default_expression=default,
         parameter_default=Code("kipwire.DEFAULT") if made_anew else default,

@@ -28,14 +28,15 @@ from utf8 cimport is_utf8
 from struct import calcsize as packed_size
 from struct import pack as packed
 
-from kipwire import wire
+from kipwire import empty_elements, wire
 from kipwire.structs import DEFAULT, LazyStruct, content_of
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default
 cdef int64_t MAX_STRING = wire.MAX_STRING
 cdef int64_t MAX_LENGTH = wire.MAX_LENGTH
-cdef int64_t MAX_EMPTY_ELEMENTS = wire.MAX_EMPTY_ELEMENTS
+cdef int64_t EMPTY_ELEMENTS_ALWAYS = empty_elements.ALWAYS
+cdef int64_t BYTES_FOR_EACH_MORE = empty_elements.BYTES_FOR_EACH
 cdef int64_t MAX_TAG = wire.MAX_TAG
 
 # Numbers that most fields have, made once.
@@ -77,11 +78,12 @@ def decode(cls, data):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
+    cdef const uint8_t* start
     if codec.form != NULL:
         if type(data) is not bytes:
             data = content_of(data)
-        cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-        cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
+        start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+        open_cursor(&cursor, start, start + PyBytes_GET_SIZE(<PyObject*>data))
         message = read_struct(codec.form, &cursor)
         if message != NULL:
             if cursor.at == cursor.end:
@@ -102,11 +104,12 @@ def read(cls, data, offset=0):
             data = content_of(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
             start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-            cursor.at = start + at
-            cursor.end = start + PyBytes_GET_SIZE(<PyObject*>data)
+            open_cursor(&cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
             message = read_struct(codec.form, &cursor)
             if message != NULL:
-                return owned(message), cursor.at - start
+                if may_have(cursor.at - cursor.start, cursor.empty_elements):
+                    return owned(message), cursor.at - start
+                drop(message)
             PyErr_Clear()
     return python_read(cls, data, offset)
 
@@ -117,7 +120,7 @@ def encode(self):
     cdef uint8_t stack[STACK]
     if codec.form != NULL:
         open_output(&out, stack, STACK, False)
-        if write_struct(codec.form, <PyObject*>self, &out):
+        if write_struct(codec.form, <PyObject*>self, &out) and may_have(written(&out), out.empty_elements):
             return owned(close_output(&out))
         abandon_output(&out)
         PyErr_Clear()
@@ -131,7 +134,7 @@ def encoded_size(self):
     cdef bint done
     if codec.form != NULL:
         open_output(&out, stack, STACK, True)
-        done = write_struct(codec.form, <PyObject*>self, &out)
+        done = write_struct(codec.form, <PyObject*>self, &out) and may_have(written(&out), out.empty_elements)
         abandon_output(&out)
         if done:
             return written(&out)

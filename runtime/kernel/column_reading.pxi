@@ -338,8 +338,7 @@ cdef Py_ssize_t fill_rows(
         if not 0 <= start <= end <= content.len:
             return BAD_OFFSETS
         root.rows.call.done += end - start
-        cursor.at = <const uint8_t*>content.buf + start
-        cursor.end = <const uint8_t*>content.buf + end
+        open_cursor(&cursor, <const uint8_t*>content.buf + start, <const uint8_t*>content.buf + end)
         if fill_struct(root.fields, row, &cursor) and cursor.at == cursor.end:
             set_valid(root, row)
             continue

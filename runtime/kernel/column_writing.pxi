@@ -114,8 +114,8 @@ cdef bint put_array(const Column* column, Py_ssize_t row, Output* out) noexcept:
     cdef Py_ssize_t i
     if not slice_of(column, row, column.elements.count, &elements):
         return False
-    if column.field.least == 0 and elements.size > MAX_EMPTY_ELEMENTS:
-        return False
+    if column.field.least == 0:
+        out.empty_elements += elements.size
     if not write_length(column.field, 4, elements.size, out):
         return False
     if column.fields == NULL and column.parts.kind <= UUID:
@@ -330,7 +330,7 @@ def write_columns(cls, wanted, parts):
         ValueError: a buffer is shorter than its array says.
     """
     cdef Tree tree = Tree(cls, wanted)
-    cdef Py_ssize_t row, size, count = parts[0]
+    cdef Py_ssize_t row, size, before, count = parts[0]
     cdef Output out
     cdef uint8_t stack[STACK]
     cdef int32_t* ends
@@ -342,7 +342,11 @@ def write_columns(cls, wanted, parts):
     ends = <int32_t*>PyByteArray_AS_STRING(<PyObject*>offsets)
     open_output(&out, stack, STACK, False)
     for row in range(count):
-        if not is_null(&tree.root, row) and not put_struct(tree.root.fields, row, &out):
+        before = written(&out)
+        out.empty_elements = 0
+        if not is_null(&tree.root, row) and not (
+            put_struct(tree.root.fields, row, &out) and may_have(written(&out) - before, out.empty_elements)
+        ):
             abandon_output(&out)
             PyErr_Clear()
             return row, None, None

@@ -6,6 +6,16 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 cdef struct Cursor:
     const uint8_t* at
     const uint8_t* end
+    # Of a message alone: where it starts, and how many elements without bytes its arrays have so far.
+    const uint8_t* start
+    int64_t empty_elements
+
+
+cdef inline void open_cursor(Cursor* cursor, const uint8_t* start, const uint8_t* end) noexcept nogil:
+    """Stand at the start of a message."""
+    cursor.at = cursor.start = start
+    cursor.end = end
+    cursor.empty_elements = 0
 
 
 cdef inline Py_ssize_t left(const Cursor* cursor) noexcept nogil:

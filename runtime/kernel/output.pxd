@@ -16,6 +16,8 @@ cdef struct Output:
     # Whether only the size is wanted: bytes fields are then counted instead of copied.
     bint counts
     Py_ssize_t counted
+    # How many elements without bytes the arrays of the message have.
+    int64_t empty_elements
 
 
 cdef inline void open_output(Output* out, uint8_t* stack, Py_ssize_t size, bint counts) noexcept:
@@ -24,6 +26,7 @@ cdef inline void open_output(Output* out, uint8_t* stack, Py_ssize_t size, bint 
     out.result = NULL
     out.counts = counts
     out.counted = 0
+    out.empty_elements = 0
 
 
 cdef inline Py_ssize_t written(Output* out) noexcept:

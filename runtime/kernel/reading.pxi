@@ -108,12 +108,18 @@ cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
     return items
 
 
-cdef inline bint can_hold(const Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
+cdef inline bint can_hold(Cursor* cursor, int64_t count, Py_ssize_t least) noexcept nogil:
     """Whether so many elements may follow, of so many bytes at least; a product, as a division takes long."""
     cdef Py_ssize_t size
-    if least == 0:
-        return count <= MAX_EMPTY_ELEMENTS
-    return is_size(count, least, 0, &size) and size <= left(cursor)
+    if least:
+        return is_size(count, least, 0, &size) and size <= left(cursor)
+    cursor.empty_elements += count
+    return may_have(cursor.end - cursor.start, cursor.empty_elements)
+
+
+cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
+    """Whether a message of so many bytes may have so many elements without bytes in its arrays."""
+    return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 
 cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:

@@ -48,6 +48,36 @@ def read_records(bytes data, base_offset, base_timestamp):
     return records
 
 
+def has_more_items(bytes data, int64_t most):
+    """Whether the bytes have more records and headers than that; where they are no records the count ends."""
+    cdef Cursor cursor
+    cdef const uint8_t* end
+    cdef const uint8_t* skipped
+    cdef int64_t length, number, size, count = 0
+    cdef int i
+    cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+    end = cursor.at + PyBytes_GET_SIZE(<PyObject*>data)
+    while cursor.at < end:
+        cursor.end = end
+        if not take_prefix(PREFIX_VARINT, &cursor, &length) or not 0 <= length <= left(&cursor):
+            return False
+        cursor.end = cursor.at + length
+        if not take(&cursor, 1, &skipped):
+            return False
+        if not take_zigzag(&cursor, 64, &number) or not take_zigzag(&cursor, 32, &number):
+            return False
+        for i in range(2):  # key and value
+            if not take_zigzag(&cursor, 32, &size) or (size > 0 and not take(&cursor, size, &skipped)):
+                return False
+        if not take_zigzag(&cursor, 32, &number) or number < 0:
+            return False
+        count += 1 + number
+        if count > most:
+            return True
+        cursor.at = cursor.end
+    return False
+
+
 cdef PyObject* read_record(int64_t base_offset, int64_t base_timestamp, Cursor* cursor) noexcept:
     cdef PyObject* item = new(<PyTypeObject*>record_slots.type)
     if item == NULL or not read_record_into(item, base_offset, base_timestamp, cursor):

@@ -126,8 +126,8 @@ cdef bint write_array(const Operation* field, PyObject* value, Output* out) noex
     if not PyList_CheckExact(value):
         return False
     count = PyList_GET_SIZE(value)
-    if field.least == 0 and count > MAX_EMPTY_ELEMENTS:
-        return False
+    if field.least == 0:
+        out.empty_elements += count
     if not write_length(field, 4, count, out):
         return False
     for i in range(count):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 import uuid
+from contextlib import suppress
 from operator import index
 from typing import Any, NoReturn
 
 from kipwire import wire
-from kipwire.errors import EncodeError, shown
+from kipwire.empty_elements import most_empty_elements
+from kipwire.errors import EncodeError, Malformed, shown
 from kipwire.plan import minimum_size
 from kipwire.structs import Struct
 from kipwire.walk import FIXED, path_text
@@ -59,7 +61,10 @@ def check(message: Message) -> None:
     Raises:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
     """
-    Checker(message).struct(message)
+    checker = Checker(message)
+    checker.struct(message)
+    if checker.empty_arrays:
+        checker.see_that_elements_are_few()
 
 
 class Checker:
@@ -68,6 +73,23 @@ class Checker:
     def __init__(self, message: Message) -> None:
         self.message = message
         self.path: list[str | int] = []
+        self.empty_arrays: list[tuple[str, int]] = []
+        """Path and number of elements of each array whose elements take no byte."""
+
+    def see_that_elements_are_few(self) -> None:
+        """See that the elements without bytes are not too many; all else must be right by now."""
+        parts: list[bytes] = []
+        with suppress(Malformed):  # raised when all parts are there
+            self.message._write(parts.append)
+        size = sum(map(len, parts))
+        most = most_empty_elements(size)
+        total = 0
+        for path, count in self.empty_arrays:
+            total += count
+            if total > most:
+                so_far = f"array of {count} elements of no bytes, {total} with those of arrays before it"
+                reason = f"{so_far}; at most {most} may be in a message of {size} bytes"
+                raise EncodeError(self.message.NAME, self.message.VERSION, path, reason)
 
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
@@ -132,11 +154,10 @@ class Checker:
 
     def array(self, field: Field, value: object) -> None:
         elements = self.elements(value)
-        limit = wire.MAX_LENGTH
+        if len(elements) > wire.MAX_LENGTH:
+            self.fail(f"array of {len(elements)} elements; the longest has {wire.MAX_LENGTH}")
         if field.struct is not None and minimum_size(field.struct) == 0:
-            limit = wire.MAX_EMPTY_ELEMENTS
-        if len(elements) > limit:
-            self.fail(f"array of {len(elements)} elements; the longest has {limit}")
+            self.empty_arrays.append((path_text(self.path), len(elements)))
         for element in self.each(elements):
             self.element(field, element)
 

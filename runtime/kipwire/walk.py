@@ -11,6 +11,7 @@ import uuid
 from typing import NamedTuple, NoReturn
 
 from kipwire import wire
+from kipwire.empty_elements import most_empty_elements
 from kipwire.errors import DecodeError, shown
 from kipwire.plan import WIDTHS, minimum_size
 
@@ -94,9 +95,9 @@ def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None
     Raises:
         DecodeError: at the first fault.
     """
-    walker = Walker(cls, data, report)
+    walker = Walker(cls, data, pos, report)
     if cls.LAYOUT is None:
-        return walker.struct(cls, pos)
+        return walker.message(pos)
     from kipwire.walk_layout import walk_layout  # here, since few programs use layouts
 
     return walk_layout(walker, cls, pos)
@@ -105,9 +106,12 @@ def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None
 class Walker:
     """One walk over one buffer."""
 
-    def __init__(self, cls: type[Message], data: bytes, report: Report | None) -> None:
+    def __init__(self, cls: type[Message], data: bytes, start: int, report: Report | None) -> None:
         self.cls = cls
         self.data = data
+        self.start = start
+        self.empty_elements = 0
+        """Elements without bytes that the arrays so far have."""
         self.limit = len(data)
         """Nothing may be read beyond this position."""
         self.bound = ""
@@ -128,6 +132,18 @@ class Walker:
         if count > left:
             self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left{self.bound}")
         return pos + count
+
+    def message(self, pos: int) -> int:
+        pos = self.struct(self.cls, pos)
+        self.see_that_elements_are_few(self.start, pos)  # the buffer may have had bytes behind the message
+        return pos
+
+    def see_that_elements_are_few(self, fault_at: int, end: int) -> None:
+        """See that a message which ends there may have the elements without bytes that were counted."""
+        most = most_empty_elements(end - self.start)
+        if self.empty_elements > most:
+            reason = f"at most {most} may be in all arrays of a message of {end - self.start} bytes"
+            self.fail(fault_at, f"{self.empty_elements} elements of no bytes; {reason}")
 
     def struct(self, cls: type[Struct], pos: int) -> int:
         tagged: dict[int, Field] = {}
@@ -202,8 +218,9 @@ class Walker:
             return pos
         if field.struct is None:
             return self.primitives(field, count, pos)
-        if count > wire.MAX_EMPTY_ELEMENTS and minimum_size(field.struct) == 0:
-            self.fail(start, f"{count} elements of no bytes; at most {wire.MAX_EMPTY_ELEMENTS} are read")
+        if minimum_size(field.struct) == 0:
+            self.empty_elements += count
+            self.see_that_elements_are_few(start, self.limit)
         for index in range(count):
             self.path.append(index)
             pos = self.struct(field.struct, pos)

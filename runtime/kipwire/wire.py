@@ -35,8 +35,6 @@ MAX_STRING = 32767
 """Bytes that a string may have, in classic and in compact form alike."""
 MAX_LENGTH = 2**31 - 2
 """Bytes or elements that a compact length can tell of."""
-MAX_EMPTY_ELEMENTS = 1000
-"""Elements an array may have whose elements take no byte, since no input bounds their number."""
 MAX_TAG = 2**31 - 1
 
 ONE_BYTE = tuple(bytes((i,)) for i in range(256))

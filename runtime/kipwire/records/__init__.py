@@ -7,13 +7,14 @@ from kipwire.records.control import ControlRecord, control_record
 from kipwire.records.message_sets import write_message_set
 from kipwire.records.messages import PartitionRecords, partitions
 from kipwire.records.model import Record, RecordBatch
-from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, read_batches
+from kipwire.records.reading import MAX_DECOMPRESSED_SIZE, MAX_ITEMS, read_batches
 from kipwire.records.record_batches import write_batch
 from kipwire.records.segments import read_segment
 from kipwire.records.transactions import read_committed
 
 __all__ = [
     "MAX_DECOMPRESSED_SIZE",
+    "MAX_ITEMS",
     "ControlRecord",
     "PartitionRecords",
     "Record",

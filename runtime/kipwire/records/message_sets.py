@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from kipwire.compression import Compression
+    from kipwire.records.limits import Limits
     from kipwire.records.model import TimestampType
     from kipwire.records.places import Place
 
@@ -42,7 +43,7 @@ _SIZE_END = 12
 """Where an entry's size ends, and what it counts begins."""
 
 
-def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: int) -> RecordBatch:
+def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
     """The entry that the bytes are, from the first to the last.
 
     Raises:
@@ -61,9 +62,7 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
     if is_plain:
         batch._decode = partial(_plain_record, entry)
     else:
-        batch._decode = partial(
-            _compressed_records, entry, place, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size
-        )
+        batch._decode = partial(_compressed_records, entry, place, check_crcs=check_crcs, limits=limits)
     batch._section = batch._records = None
     batch._base_offset = entry.offset if is_plain else None
     batch.position = place.start
@@ -96,14 +95,14 @@ def _plain_record(entry: Entry) -> list[Record]:
     return [Record(offset=entry.offset, timestamp=_timestamp(entry), key=entry.key, value=entry.value)]
 
 
-def _compressed_records(wrapper: Entry, place: Place, *, check_crcs: bool, max_decompressed_size: int) -> list[Record]:
+def _compressed_records(wrapper: Entry, place: Place, *, check_crcs: bool, limits: Limits) -> list[Record]:
     """The records of a compressed entry.
 
     Raises:
         DecodeError: they are broken.
     """
-    data = _inner_bytes(wrapper, place, max_decompressed_size)
-    entries = _inner_entries(wrapper, data, place, check_crcs=check_crcs)
+    data = _inner_bytes(wrapper, place, limits)
+    entries = _inner_entries(wrapper, data, place, check_crcs=check_crcs, limits=limits)
     # Of magic 1, offsets inside are relative, and the wrapper has that of the last one. Java leaves them as they are
     # where a producer did not set the wrapper's.
     base_offset = max(wrapper.offset - entries[-1].offset, 0) if wrapper.VERSION == 1 else 0
@@ -119,7 +118,7 @@ def _compressed_records(wrapper: Entry, place: Place, *, check_crcs: bool, max_d
     ]
 
 
-def _inner_bytes(wrapper: Entry, place: Place, max_decompressed_size: int) -> bytes:
+def _inner_bytes(wrapper: Entry, place: Place, limits: Limits) -> bytes:
     """What the value of a compressed entry decompresses to."""
     magic = wrapper.VERSION
     try:
@@ -127,17 +126,19 @@ def _inner_bytes(wrapper: Entry, place: Place, max_decompressed_size: int) -> by
             raise CompressedDataError("a compressed entry has records in its value, which may not be null")
         compression = _CODECS[wrapper.compression_type]
         value = lz4_from_magic_0(wrapper.value) if compression == "lz4" and magic == 0 else wrapper.value
-        return decompress(compression, value, max_decompressed_size)
+        return decompress(compression, value, limits.decompressed_size)
     except CompressedDataError as error:
         raise place.error(magic, "value", _value_at(wrapper), str(error)) from error
 
 
-def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: bool) -> list[Entry]:
+def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> list[Entry]:
     """The entries inside of a compressed one, at least one."""
     magic, at = wrapper.VERSION, _value_at(wrapper)
     entries: list[Entry] = []
     pos = 0
     while pos < len(data):
+        if len(entries) == limits.items:
+            raise place.error(magic, "value", at, limits.too_many)
         path = f"records[{len(entries)}]"
         end = pos + _SIZE_END + int.from_bytes(data[pos + 8 : pos + _SIZE_END], "big", signed=True)
         if not pos < end <= len(data):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from struct import Struct as Packer
 
 from kipwire.records import message_sets, record_batches
+from kipwire.records.limits import Limits
 from kipwire.records.places import Place
 
 TYPE_CHECKING = False
@@ -21,6 +22,9 @@ since its `max.request.size` of 1 MiB holds before compression."""
 MAX_BATCH_SIZE = 100 * 1024 * 1024
 """Bytes that a batch of a file may have unless told otherwise: the largest request that brokers take by default
 (`socket.request.max.bytes`)."""
+MAX_ITEMS = 2**20
+"""Records and headers together that a batch may have unless told otherwise: twice what 1 MiB has place for, of the
+smallest headers."""
 
 _SIZE_END = 12
 _TO_MAGIC = Packer(">qiib").unpack
@@ -36,6 +40,7 @@ def read_batches(
     *,
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
+    max_items: int = MAX_ITEMS,
 ) -> Iterator[RecordBatch]:
     """The batches of a buffer, one by one, as in the `records` of a Fetch response or in a log segment.
 
@@ -47,6 +52,7 @@ def read_batches(
         data: the buffer; only one batch of it is copied at a time.
         check_crcs: whether a wrong checksum is an error.
         max_decompressed_size: bytes that the records of one batch may decompress to.
+        max_items: records and headers, counted together, that one batch may have.
 
     Raises:
         DecodeError: bytes are no batch; the path tells which one, the offset counts from the start of the buffer.
@@ -65,7 +71,8 @@ def read_batches(
         def take(start: int, size: int) -> bytes:
             return bytes(view[start : start + size])
 
-    return batches_in(take, 0, end, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size)
+    limits = Limits(max_decompressed_size, max_items)
+    return batches_in(take, 0, end, check_crcs=check_crcs, limits=limits)
 
 
 def batches_in(
@@ -74,7 +81,7 @@ def batches_in(
     end: int,
     *,
     check_crcs: bool,
-    max_decompressed_size: int,
+    limits: Limits,
     max_batch_size: int | None = None,
     file: str | None = None,
 ) -> Iterator[RecordBatch]:
@@ -102,6 +109,6 @@ def batches_in(
         if len(data) < size:  # cut short, or a file that has become shorter
             return
         read = record_batches.read if magic == 2 else message_sets.read
-        yield read(data, place, check_crcs=check_crcs, max_decompressed_size=max_decompressed_size)
+        yield read(data, place, check_crcs=check_crcs, limits=limits)
         start += size
         number += 1

@@ -12,7 +12,7 @@ from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
 from kipwire.records.model import RecordBatch
 from kipwire.records.places import decode
-from kipwire.records.sections import read_section, write_section
+from kipwire.records.sections import has_more_items, read_section, write_section
 from kipwire.wire import new
 
 TYPE_CHECKING = False
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kipwire.compression import Compression
+    from kipwire.records.limits import Limits
     from kipwire.records.model import Record, TimestampType
     from kipwire.records.places import Place
 
@@ -31,7 +32,7 @@ _RECORDS_COUNT = 57
 _RECORDS = 61
 
 
-def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: int) -> RecordBatch:
+def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
     """The batch that the bytes are, from the first to the last.
 
     Raises:
@@ -46,8 +47,8 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
         reason = f"there is no compression {header.compression_type}; there are 0 to {len(COMPRESSIONS) - 1}"
         raise place.error(2, "attributes", _ATTRIBUTES, reason)
     batch = new(RecordBatch)
-    batch._decode = partial(_records, header, place, max_decompressed_size)
-    batch._section = partial(_section, header, place, max_decompressed_size)
+    batch._decode = partial(_records, header, place, limits)
+    batch._section = partial(_section, header, place, limits)
     batch._records = None
     batch._base_offset = base_offset = header.base_offset
     batch.position = place.start
@@ -71,25 +72,28 @@ def read(data: bytes, place: Place, *, check_crcs: bool, max_decompressed_size: 
     return batch
 
 
-def _section(header: BatchLayout, place: Place, max_decompressed_size: int) -> bytes:
+def _section(header: BatchLayout, place: Place, limits: Limits) -> bytes:
     """The bytes of a batch's records, decompressed.
 
     Raises:
-        DecodeError: they cannot be decompressed, or are too many.
+        DecodeError: they cannot be decompressed, or are more than the limits allow.
     """
     try:
-        return decompress(COMPRESSIONS[header.compression_type], header.records, max_decompressed_size)
+        section = decompress(COMPRESSIONS[header.compression_type], header.records, limits.decompressed_size)
     except CompressedDataError as error:
         raise place.error(2, "records", _RECORDS, str(error)) from error
+    if has_more_items(section, limits.items):
+        raise place.error(2, "records", _RECORDS, limits.too_many)
+    return section
 
 
-def _records(header: BatchLayout, place: Place, max_decompressed_size: int) -> list[Record]:
+def _records(header: BatchLayout, place: Place, limits: Limits) -> list[Record]:
     """The records of a batch.
 
     Raises:
         DecodeError: they are broken.
     """
-    section = _section(header, place, max_decompressed_size)
+    section = _section(header, place, limits)
     try:
         records = read_section(section, header.base_offset, header.base_timestamp)
     except DecodeError as error:

@@ -5,8 +5,13 @@ from __future__ import annotations
 from kafka_records.records.v2 import Record as RecordLayout
 from kafka_records.records.v2 import RecordHeader, Records
 from kipwire import native
+from kipwire.errors import Malformed
 from kipwire.records.model import Record
-from kipwire.wire import new
+from kipwire.wire import new, read_packed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Record]:
@@ -19,16 +24,57 @@ def read_section(data: bytes, base_offset: int, base_timestamp: int) -> list[Rec
         found: list[Record] | None = native.kernel.read_records(data, base_offset, base_timestamp)
         if found is not None:
             return found
-    records = []
-    for layout in Records.decode(data).records:
-        record = new(Record)
+    items: list[Any] = Records.decode(data).records
+    for index, layout in enumerate(items):  # in its place, so that each layout goes when its record is there
+        items[index] = record = new(Record)
         record.offset = base_offset + layout.offset_delta
         record.timestamp = base_timestamp + layout.timestamp_delta
         record.key = layout.key
         record.value = layout.value
-        record.headers = [(one.key, one.value) for one in layout.headers] if layout.headers else []
-        records.append(record)
-    return records
+        record.headers = headers = layout.headers
+        for number, header in enumerate(headers):
+            headers[number] = header.key, header.value
+    return items
+
+
+_LEAST_ITEM = 2
+"""Bytes of the smallest header, which has two sizes; records have more."""
+
+
+def has_more_items(data: bytes, most: int) -> bool:
+    """Whether the bytes have more records and headers than that; where they are no records the count ends."""
+    if len(data) <= _LEAST_ITEM * most:
+        return False
+    if native.kernel is not None:
+        more: bool = native.kernel.has_more_items(data, most)
+        return more
+    count = pos = 0
+    try:
+        while pos < len(data):
+            size, pos = _varint(data, pos, 32)
+            end = pos + size
+            _, pos = _varint(data, pos + 1, 64)
+            _, pos = _varint(data, pos, 32)
+            for _ in ("key", "value"):
+                size, pos = _varint(data, pos, 32)
+                pos += max(size, 0)
+            headers, pos = _varint(data, pos, 32)
+            if not pos <= end <= len(data) or headers < 0:
+                return False
+            count += 1 + headers
+            if count > most:
+                return True
+            pos = end
+    except (IndexError, Malformed):
+        pass
+    return False
+
+
+def _varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
+    """A zigzag varint: (the number, position behind it)."""
+    number = data[pos]
+    pos += 1
+    return read_packed(data, pos, bits) if number > 127 else ((number >> 1) ^ -(number & 1), pos)
 
 
 def write_section(records: list[Record], base_offset: int, base_timestamp: int) -> bytes:

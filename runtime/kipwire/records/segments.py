@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from kipwire.errors import DecodeError
-from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, batches_in
+from kipwire.records.limits import Limits
+from kipwire.records.reading import MAX_BATCH_SIZE, MAX_DECOMPRESSED_SIZE, MAX_ITEMS, batches_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def read_segment(
     check_crcs: bool = True,
     max_decompressed_size: int = MAX_DECOMPRESSED_SIZE,
     max_batch_size: int = MAX_BATCH_SIZE,
+    max_items: int = MAX_ITEMS,
 ) -> Iterator[RecordBatch]:
     """The batches of a log segment (`.log`) or a snapshot (`.checkpoint`), one by one, with one in memory at a time.
 
@@ -37,6 +39,7 @@ def read_segment(
         check_crcs: as for `read_batches`.
         max_decompressed_size: as for `read_batches`.
         max_batch_size: bytes that one batch may have, as it stands in the file; so many are read at once.
+        max_items: as for `read_batches`.
 
     Raises:
         DecodeError: bytes are no batch; it tells which one, its offset is that in the file, and its reason names it.
@@ -58,7 +61,7 @@ def read_segment(
             start,
             end,
             check_crcs=check_crcs,
-            max_decompressed_size=max_decompressed_size,
+            limits=Limits(max_decompressed_size, max_items),
             max_batch_size=max_batch_size,
             file=os.fspath(path),
         )
