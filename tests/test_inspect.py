@@ -256,7 +256,7 @@ HEARTBEAT = bytes.fromhex("000c 0000 00000007 ffff 0001 67 00000001 0001 6d")
     [
         (b"\0\0\0\x18" + HEARTBEAT, "message at byte 24: the frame's size is 24, 20 bytes follow it"),
         (b"\0\0\0\x14" + HEARTBEAT + b"\0\0", "message at byte 24: 2 bytes are left over behind the frame of 20 bytes"),
-        (HEARTBEAT + b"\0", "message at byte 20: 1 bytes are left over behind the message"),
+        (HEARTBEAT + b"\0", "message at byte 20: 1 byte is left over behind the message"),
     ],
 )
 def test_frames_of_another_size_than_they_say_are_at_fault(frame: bytes, fault: str) -> None:
@@ -485,10 +485,10 @@ def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
     assert done.returncode == 1
     form = json.loads(done.stdout)
     assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
-    assert form["error"]["reason"] == "1 bytes are left over behind the message"
+    assert form["error"]["reason"] == "1 byte is left over behind the message"
     done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 bytes are left over" in done.stderr
+    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 byte is left over" in done.stderr
     assert "left over behind the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

@@ -12,9 +12,10 @@ from rich.markup import escape
 
 from kipgen.advise_command import advise
 from kipgen.compat.command import compat
-from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.console import ERR, fail, packages_here, print_problems
 from kipgen.drift_command import drift
 from kipgen.inspect_command import inspect
+from kipwire.words import counted
 
 if TYPE_CHECKING:
     from kipgen.check import Reader

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from kipgen.console import ERR, fail
+from kipwire.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,14 +92,12 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
 
 
 def _print_text(found: Drift) -> None:
-    compared = f"{found.messages:,} message{'s' * (found.messages != 1)} compared"
     for message, group in groupby(found.differences, lambda it: it.message):
         _out.print(f"[bold]{message}[/bold]")
         for line in _lines(list(group)):
             _out.print(f"  {escape(line)}")
-    count = len(found.differences)
-    verdict = "no drift" if not count else f"{count} difference{'s' * (count != 1)}"
-    _out.print(f"{compared}: {verdict}")
+    verdict = counted(len(found.differences), "difference") if found.differences else "no drift"
+    _out.print(f"{counted(found.messages, 'message')} compared: {verdict}")
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:

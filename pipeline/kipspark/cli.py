@@ -30,6 +30,7 @@ from kipspark.session import is_submitted, open_session
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
 from kipwire import KipwireError
+from kipwire.words import counted
 
 app = typer.Typer(
     help="Kafka's logs and traffic as tables, on Spark. Without a PATH a job runs on sample data.",
@@ -170,9 +171,9 @@ def extract(
 ) -> None:
     """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
     frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
-    print(f"{frames:,} frames: {out}")
+    print(f"{counted(frames, 'frame')}: {out}")
     if faults:
-        print(f"{faults:,} faults: {out / extraction.FAULTS}")
+        print(f"{counted(faults, 'fault')}: {out / extraction.FAULTS}")
 
 
 @app.command()

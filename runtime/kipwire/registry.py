@@ -122,7 +122,11 @@ class Registry:
                 strictly valid; offsets count from the start of the frame.
         """
         if len(frame) < _KEY_AND_VERSION.size:
-            raise DecodeError("RequestHeader", 0, "", len(frame), f"a frame of {len(frame)} bytes has no header")
+            from kipwire.words import counted  # only errors need it
+
+            raise DecodeError(
+                "RequestHeader", 0, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+            )
         api_key, version = _KEY_AND_VERSION.unpack_from(frame)
         try:
             body_class = self.request(api_key, version)

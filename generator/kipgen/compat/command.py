@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from kipgen.console import ERR, counted, fail, packages_here, print_problems
+from kipgen.console import ERR, fail, packages_here, print_problems
+from kipwire.words import counted
 
 if TYPE_CHECKING:
     from kipgen.compat.allow import Allowance

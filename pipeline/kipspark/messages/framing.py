@@ -21,6 +21,7 @@ from kipspark.errors import JobError
 from kipspark.messages.choice import Choice, registry
 from kipspark.messages.faults import Fault, fault_of
 from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.words import counted
 
 INT16 = Packer(">h")
 _KEY_AND_VERSION = Packer(">hh")
@@ -189,7 +190,9 @@ def _by_header(choice: Choice, data: pa.Array) -> Grouped:
         if frame is None:
             continue
         if len(frame) < _KEY_AND_VERSION.size:
-            faults[row] = Fault("RequestHeader", None, "", len(frame), f"a frame of {len(frame)} bytes has no header")
+            faults[row] = Fault(
+                "RequestHeader", None, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+            )
             continue
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:

@@ -1,4 +1,4 @@
-"""Where fields stand that are read without decoding their batch; a test checks it against the specs of kafka_records."""
+"""Where fields stand that are read without decoding a batch; a test checks it against the specs of kafka_records."""
 
 from __future__ import annotations
 
