@@ -529,10 +529,10 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
         (["--response", "9999", "1", "00"], "9999"),
         (["--response", "Metadata", "one", "00"], "--response"),
         (["--request", "--response", "Metadata", "1"], "give one of --request and --response"),
-        (["--request", "--package", "no_such_package"], "cannot import the package no_such_package"),
-        (["--request", "--package", "json"], "json is not a package that kipgen has generated"),
+        (["--request", "--package", "no_such_package"], "no_such_package: cannot be imported (No module named"),
+        (["--request", "--package", "json"], "json: is not a package that kipgen generated"),
         (["--request", "--package", ".json"], "'.json' cannot be the name of a Python package"),
-        (["--request", "--package", "broken"], "cannot import the package broken"),
+        (["--request", "--package", "broken"], "broken: cannot be imported ("),
         (["HeartbeatResponse", "0", "0019", "--html", "no/such/folder.html"], "no/such/folder.html"),
     ],
 )

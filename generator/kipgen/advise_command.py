@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kipgen.console import ERR, fail
+from kipgen.console import ERR, fail, print_problems
 
 _PIPED_WIDTH = 180
 """Columns where there is no terminal to tell: wide enough for every path of Kafka's messages."""
@@ -47,13 +47,13 @@ def advise(
     from kipgen.advise import advise as advise_on
     from kipgen.advise_samples import SamplesError, read_samples, source
     from kipgen.advise_text import failures, plain, report
+    from kipwire.errors import PackageError
 
     if plot is not None:
         _need_plotting(plot)
     checked = check.read_file(spec)
     if checked.spec is None:
-        for problem in checked.problems:
-            ERR.print(f"[red]{escape(str(problem))}[/red]")
+        print_problems(checked.problems)
         fail(f"{spec} has errors, so there is nothing to advise on")
     if checked.spec.valid_versions.is_empty:
         fail(f"{spec}: {checked.spec.name} is retired: it has no versions, and gets none")
@@ -68,7 +68,7 @@ def advise(
                 ERR.print(line)
             fail(f"the samples have no {checked.spec.name} that can be decoded ({read.others:,} other frames)")
         advice = advise_on(checked.spec, read.counts)
-    except (SamplesError, AdviceError) as error:
+    except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
     if plot is not None:
         from kipgen.advise_plot import draw

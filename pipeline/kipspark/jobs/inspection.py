@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipspark.messages.choice import KAFKA, registry
-from kipwire import KipwireError, Message, UnsupportedVersionError
+from kipspark.messages.choice import KAFKA
+from kipwire import KipwireError, Message
 from kipwire.garbage import no_garbage_collection
-from kipwire.registry import Registry
+from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
 
 _CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("count", pa.int64())]))
@@ -67,7 +67,7 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 @cache
 def api_name(api_key: int) -> str:
     """Such as `Fetch`; `API 99` where Kafka has none of that key."""
-    messages = registry(KAFKA)
+    messages = registry_of(KAFKA)
     for name in messages.names():
         versions = messages.versions(name)
         if versions and name.endswith("Request"):
@@ -85,8 +85,8 @@ def _found(
         return {"api": api, "error_codes": [], "unknown_tags": [], "fault": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
-        body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
-    except (KipwireError, UnsupportedVersionError) as error:
+        body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
+    except KipwireError as error:
         return {**found, "error_codes": [], "unknown_tags": [], "fault": str(error)}
     codes: Counter[tuple[str, int]] = Counter()
     tags: list[dict[str, Any]] = []

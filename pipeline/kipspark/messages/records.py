@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice, registry
+from kipspark.messages.choice import Choice
 from kipspark.messages.decoding import decode_group, placed, raise_first
 from kipspark.messages.faults import Fault, by_place
 from kipspark.messages.framing import (
@@ -29,6 +29,7 @@ from kipspark.messages.framing import (
 )
 from kipspark.messages.union import union_type
 from kipwire import Message
+from kipwire.registry import registry_of
 
 COORDINATORS = ("group", "transaction", "share")
 
@@ -71,7 +72,7 @@ class DecodedRecords(NamedTuple):
 def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
     """All types of records of a family, by the number that tells them."""
     found: dict[int, Record] = {}
-    known = registry(package)
+    known = registry_of(package)
     for name in known.names():
         versions = known.versions(name)
         if not versions:
@@ -193,7 +194,7 @@ def _grouped_values(record: Record, values: pa.Array) -> Grouped:
 
 
 def _class(choice: Choice, version: int, size: int) -> type[Message]:
-    known = registry(choice.package)
+    known = registry_of(choice.package)
     if version not in known.versions(choice.message):
         raise PrefixError(unknown_version(choice.package, choice.message, version, size))
     return known.message(choice.message, version)
