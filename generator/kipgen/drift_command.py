@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kipgen.console import ERR, fail
+from kipgen.console import ERR, fail, print_problems
 from kipwire.words import counted
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def _specs(folder: Path) -> dict[Path, Draft]:
 
     checked, problems = check.read_folder(folder)
     errors = [problem for problem in problems if problem.severity == "error"]
-    for problem in errors:
-        ERR.print(f"[red]{escape(str(problem))}[/red]")
+    print_problems(errors)
     if errors:
         fail(f"{folder}: the specs must be without errors to be compared")
     return {Path(one.file): one.draft for one in checked if one.draft is not None}
@@ -81,8 +80,7 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
     for outcome in write_missing(folder, ours, release):
         if outcome.problems:
             refused = True
-            for problem in outcome.problems:
-                ERR.print(f"[red]{escape(str(problem))}[/red]")
+            print_problems(outcome.problems)
             ERR.print(f"[red]not written: {escape(str(outcome.file))}[/red]: Kafka's facts beside ours break a rule")
         else:
             ERR.print(f"wrote {escape(str(outcome.file))}")
