@@ -150,17 +150,25 @@ def connector(
         print(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
 
 
-@app.command()
-def traffic(
-    path: Captures = None,
-    ports: Ports = "",
-    out: Out = None,
-    html: Html = None,
-    master: Master = None,
-    remote: Remote = None,
-) -> None:
-    """Clients, APIs, versions, sizes, latencies and errors, from captures."""
-    _run(lambda spark: commands.traffic_report(spark, path or samples.capture(), ports), out, html, master, remote)
+def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:
+    """A command that runs a job on captures."""
+
+    def command(
+        path: Captures = None,
+        ports: Ports = "",
+        out: Out = None,
+        html: Html = None,
+        master: Master = None,
+        remote: Remote = None,
+    ) -> None:
+        _run(lambda spark: report(spark, path or samples.capture(), ports), out, html, master, remote)
+
+    return command
+
+
+app.command("traffic", help="Clients, APIs, versions, sizes, latencies and errors, from captures.")(
+    _of_captures(commands.traffic_report)
+)
 
 
 @app.command()
@@ -190,17 +198,9 @@ def metadata(
     _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
-@app.command()
-def encodings(
-    path: Captures = None,
-    ports: Ports = "",
-    out: Out = None,
-    html: Html = None,
-    master: Master = None,
-    remote: Remote = None,
-) -> None:
-    """What KIP-625's integer encodings would save, from captures."""
-    _run(lambda spark: commands.encodings_report(spark, path or samples.capture(), ports), out, html, master, remote)
+app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
+    _of_captures(commands.encodings_report)
+)
 
 
 @app.command()
