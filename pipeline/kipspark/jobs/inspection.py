@@ -68,12 +68,9 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 def api_name(api_key: int) -> str:
     """Such as `Fetch`; `API 99` where Kafka has none of that key."""
     messages = registry_of(KAFKA)
-    for name in messages.names():
-        versions = messages.versions(name)
-        if versions and name.endswith("Request"):
-            cls = messages.message(name, versions[0])
-            if api_key == cls.API_KEY:
-                return name.removesuffix("Request")
+    for entry in map(messages.entry, messages.names()):
+        if entry.versions and entry.type == "request" and entry.api_key == api_key:
+            return entry.name.removesuffix("Request")
     return f"API {api_key}"
 
 
