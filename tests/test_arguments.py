@@ -21,7 +21,11 @@ DECODERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("data", [5, 10**11, True, None, "text", [0, 1], object(), range(3)], ids=lambda data: type(data).__name__ if data is not None else "None")
+@pytest.mark.parametrize(
+    "data",
+    [5, 10**11, True, None, "text", [0, 1], object(), range(3)],
+    ids=lambda data: type(data).__name__ if data is not None else "None",
+)
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_only_buffers_are_decoded(decoder: str, data: Any) -> None:
     with pytest.raises(TypeError, match="a message is decoded from bytes or another buffer, not from "):

@@ -344,12 +344,14 @@ def test_records_are_added_by_one_thread_at_a_time_whatever_its_arguments_do() -
     table = _kernel.RecordTable()
     inner: list[bool] = []
 
-    class Hostile(int):
-        def __bool__(self) -> bool:
+    class Hostile:
+        def __index__(self) -> int:
             inner.append(table.add(1, record * 2, 2, 0, 0, None))
-            return True
+            return 7
 
-    assert table.add(0, record * 3, 3, 0, 0, Hostile(7))
+        __int__ = __index__
+
+    assert table.add(0, record * 3, 3, 0, 0, Hostile())
     assert inner == [True]
     assert table.count == 5
     assert bytes(table.take()[0][1][1]) == b"".join(n.to_bytes(4, sys.byteorder) for n in (1, 1, 0, 0, 0))

@@ -764,7 +764,7 @@ def test_bytes_behind_a_message_are_left_to_who_reads_out_of_a_stream(forms: For
     first = raw("00 01 01 ff 01 00")
     message, end = forms("Worked", 1).read(first + b"\xff", 0)
     assert (message, end) == (forms("Worked", 1)(), len(first))
-    with pytest.raises(DecodeError, match="1 bytes are left over") as caught:
+    with pytest.raises(DecodeError, match="1 byte is left over") as caught:
         forms("Worked", 1).decode(first + b"\xff")
     assert caught.value.offset == len(first)
 

@@ -257,7 +257,7 @@ HEARTBEAT = bytes.fromhex("000c 0000 00000007 ffff 0001 67 00000001 0001 6d")
     [
         (b"\0\0\0\x18" + HEARTBEAT, "message at byte 24: the frame's size is 24, 20 bytes follow it"),
         (b"\0\0\0\x14" + HEARTBEAT + b"\0\0", "message at byte 24: 2 bytes are left over behind the frame of 20 bytes"),
-        (HEARTBEAT + b"\0", "message at byte 20: 1 bytes are left over behind the message"),
+        (HEARTBEAT + b"\0", "message at byte 20: 1 byte is left over behind the message"),
     ],
 )
 def test_frames_of_another_size_than_they_say_are_at_fault(frame: bytes, fault: str) -> None:
@@ -512,10 +512,10 @@ def test_json_and_page_of_bytes_at_fault_exit_1(tmp_path: Path) -> None:
     assert done.returncode == 1
     form = json.loads(done.stdout)
     assert (form["message"], form["version"], form["elements"][0]["value"]) == ("HeartbeatResponse", 0, 25)
-    assert form["error"]["reason"] == "1 bytes are left over behind the message"
+    assert form["error"]["reason"] == "1 byte is left over behind the message"
     done = kipgen("HeartbeatResponse", 0, "001900", "--html", "page.html", folder=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
-    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 bytes are left over" in done.stderr
+    assert b"fault: HeartbeatResponse v0: message at byte 2: 1 byte is left over" in done.stderr
     assert "left over behind the message" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -556,10 +556,10 @@ def test_a_package_in_the_current_directory_is_found(encodings_package: str, tmp
         (["--response", "9999", "1", "00"], "9999"),
         (["--response", "Metadata", "one", "00"], "--response"),
         (["--request", "--response", "Metadata", "1"], "give one of --request and --response"),
-        (["--request", "--package", "no_such_package"], "cannot import the package no_such_package"),
-        (["--request", "--package", "json"], "json is not a package that kipgen has generated"),
+        (["--request", "--package", "no_such_package"], "no_such_package: cannot be imported (No module named"),
+        (["--request", "--package", "json"], "json: is not a package that kipgen generated"),
         (["--request", "--package", ".json"], "'.json' cannot be the name of a Python package"),
-        (["--request", "--package", "broken"], "cannot import the package broken"),
+        (["--request", "--package", "broken"], "broken: cannot be imported ("),
         (["HeartbeatResponse", "0", "0019", "--html", "no/such/folder.html"], "no/such/folder.html"),
     ],
 )

@@ -106,17 +106,17 @@ class _OfAnotherType(HeartbeatRequest):
     __slots__ = ()
 
 
-setattr(_OfAnotherClass, "group_id", vars(_Large)["slot_99"])  # noqa: B010  # a slot of another name or class
-setattr(
-    _OfAnotherName, "group_id", vars(HeartbeatRequest)["member_id"]
-)  # noqa: B010  # a slot of another name or class
-setattr(
-    _OfAnotherType, "group_id", vars(type(lambda: 0))["__closure__"]
-)  # noqa: B010  # a slot of another name or class
+_FOREIGN_SLOTS = {
+    _OfAnotherClass: vars(_Large)["slot_99"],
+    _OfAnotherName: vars(HeartbeatRequest)["member_id"],
+    _OfAnotherType: vars(type(lambda: 0))["__closure__"],
+}
+for _cls, _slot in _FOREIGN_SLOTS.items():
+    type.__setattr__(_cls, "group_id", _slot)
 
 
 @needs_kernel
-@pytest.mark.parametrize("cls", [_OfAnotherClass, _OfAnotherName, _OfAnotherType])
+@pytest.mark.parametrize("cls", _FOREIGN_SLOTS)
 def test_slots_are_those_that_the_class_made_for_their_names(cls: Any) -> None:
     assert not KERNEL.serves(cls)
     data = HeartbeatRequest(group_id="group", member_id="member").encode()

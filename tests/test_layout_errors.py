@@ -448,7 +448,7 @@ WRONG: list[tuple[str, int, str, str]] = [
     # Sizes of the rest.
     ("Frames", 0, f"0001 07 | 0013 | {FRAME}", "size_int16 at byte 3: tells of 19 bytes behind it, 18 left"),
     ("Frames", 0, f"0001 07 | ffff | {FRAME}", "size_int16 at byte 3: tells of -1 bytes behind it, 18 left"),
-    ("Frames", 0, f"0001 07 | 0012 | {FRAME} | 00", "message at byte 23: 1 bytes are left over behind the message"),
+    ("Frames", 0, f"0001 07 | 0012 | {FRAME} | 00", "message at byte 23: 1 byte is left over behind the message"),
     (
         "Frames",
         0,

@@ -91,7 +91,7 @@ def test_unknown_type_has_no_value(type_id: int) -> None:
         (None, MARKER, "ControlRecordTypeSchema v0: message at byte 0: may not be null"),
         (b"\0", MARKER, "ControlRecordTypeSchema v0: version at byte 0: need 2 bytes, 1 left"),
         (b"\0\0\0", MARKER, "ControlRecordTypeSchema v0: type at byte 0: need 2 bytes, 1 left"),
-        (b"\0\0\0\1\0", MARKER, "1 bytes are left over"),
+        (b"\0\0\0\1\0", MARKER, "1 byte is left over"),
         (COMMIT, None, "EndTxnMarker v0: message at byte 0: may not be null"),
         (COMMIT, MARKER[:-1], "EndTxnMarker v0: coordinator_epoch at byte 0: need 4 bytes, 3 left"),
     ],

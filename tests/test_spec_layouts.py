@@ -144,7 +144,7 @@ def test_all_mistakes_of_a_layout_are_found_at_once_and_each_once(tmp_path: Path
 def test_unknown_type_says_nothing_about_properties_of_layouts(tmp_path: Path) -> None:
     text = layout('{"name": "Alpha", "type": "bytes", "versions": "0+", "size": "rest"}').replace("layout", "layuot")
     (problem,) = _check(tmp_path, text).problems
-    assert problem.text == "'type' is 'layuot'; misspelt? 'layout'"
+    assert problem.text == "'type' is 'layuot'; did you mean layout?"
 
 
 def test_kafka_profile_refuses_layouts_with_one_word(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ def advise(
     from kipgen.advise import advise as advise_on
     from kipgen.advise_samples import SamplesError, read_samples, source
     from kipgen.advise_text import failures, plain, report
+    from kipwire.errors import PackageError
 
     if plot is not None:
         _need_plotting(plot)
@@ -65,7 +66,7 @@ def advise(
                 ERR.print(line)
             fail(f"the samples have no {checked.spec.name} that can be decoded ({read.others:,} other frames)")
         advice = advise_on(checked.spec, read.counts)
-    except (SamplesError, AdviceError) as error:
+    except (PackageError, SamplesError, AdviceError) as error:
         fail(str(error))
     if plot is not None:
         from kipgen.advise_plot import draw

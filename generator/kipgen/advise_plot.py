@@ -6,8 +6,9 @@ from pathlib import Path
 
 from kipgen.advise import Advice, FieldAdvice
 from kipgen.advise_samples import Samples
-from kipgen.advise_text import ELEMENT_MARK, counted, label, share
+from kipgen.advise_text import ELEMENT_MARK, label, share
 from kipgen.types import ENCODABLE
+from kipwire.words import counted
 
 SUFFIXES = (".png", ".svg", ".pdf")
 """The kinds of pictures that can be drawn."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from io import BufferedReader
 from pathlib import Path
 from typing import cast
@@ -28,7 +27,7 @@ from kipwire.captures import (
     whole_number,
 )
 from kipwire.encodings import Counts
-from kipwire.registry import Registry
+from kipwire.registry import Registry, registry_of
 
 Progress = Callable[[int], object]
 
@@ -85,24 +84,19 @@ def source(package: str, spec: MessageSpec) -> Source:
         spec: the message.
 
     Raises:
-        SamplesError: there is no such package, or it does not have the message.
+        PackageError: there is no such package.
+        SamplesError: it does not have the message.
     """
-    try:
-        registry = import_module(package).REGISTRY
-    except (ImportError, ValueError) as error:
-        raise SamplesError(f"{package}: cannot be imported ({error}); is its folder on PYTHONPATH?") from None
-    except AttributeError:
-        raise SamplesError(f"{package}: is no package that kipgen generated") from None
-    if not isinstance(registry, Registry):
-        raise SamplesError(f"{package}: is no package that kipgen generated")
+    registry = registry_of(package)
     if spec.name not in registry.names():
         raise SamplesError(f"{package}: has no {spec.name}; name the package that has with --package")
-    versions = registry.versions(spec.name)
-    if not versions:
+    entry = registry.entry(spec.name)
+    if not entry.versions:
         raise SamplesError(f"{package}: {spec.name} is retired there, and no class can read its messages")
-    api_key = registry.message(spec.name, versions[-1]).API_KEY
-    if api_key != spec.api_key:
-        raise SamplesError(f"{package}: {spec.name} has the API key {api_key} there, not {spec.api_key} as in the spec")
+    if entry.api_key != spec.api_key:
+        raise SamplesError(
+            f"{package}: {spec.name} has the API key {entry.api_key} there, not {spec.api_key} as in the spec"
+        )
     return Source(registry, spec)
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from kipgen.advise import Advice, FieldAdvice
 from kipgen.advise_samples import Samples
 from kipgen.types import ENCODABLE
+from kipwire.words import counted
 
 FAILURES_SHOWN = 5
 
@@ -77,13 +78,13 @@ def report(advice: Advice, samples: Samples) -> Iterator[RenderableType]:
     """All of it for people, piece by piece."""
     yield _heading(advice, samples)
     yield from _left_out(samples)
-    counted = [field for field in advice.fields if field.counts.count]
-    if counted:
+    with_values = [field for field in advice.fields if field.counts.count]
+    if with_values:
         yield ""
-        yield _values_table(counted)
-        yield _lengths_table(counted)
-        yield _bytes_table(counted, advice.messages)
-        if any(field.is_element for field in counted):
+        yield _values_table(with_values)
+        yield _lengths_table(with_values)
+        yield _bytes_table(with_values, advice.messages)
+        if any(field.is_element for field in with_values):
             yield Text(f"{ELEMENT_MARK}  the elements of an array. KIP-625 has encodings for single integers alone;")
             yield Text("     elementEncoding is kipwire's extension of it.")
     yield from _notes(advice)
@@ -222,8 +223,3 @@ def share(part: int, whole: int) -> str:
     if 99.9 < percent < 100:
         return ">99.9%"
     return f"{percent:.0f}%" if percent in (0, 100) else f"{percent:.1f}%"
-
-
-def counted(number: int, noun: str) -> str:
-    """Such as `1 message` and `1,234 messages`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

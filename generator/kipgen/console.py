@@ -54,11 +54,6 @@ def print_problems(problems: Iterable[Problem]) -> None:
         ERR.print(Text(str(problem), colour))
 
 
-def counted(number: int, noun: str) -> str:
-    """A number of things in words, as in `1 error` and `2 errors`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def packages_here() -> list[Path]:
     """The folders of specs of a project that keeps them in schemas/, as this one does; exit with 2 without any."""
     folders = sorted(folder for folder in Path("schemas").glob("*") if any(folder.rglob("*.json")))

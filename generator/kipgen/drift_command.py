@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from kipgen.console import ERR, OUT, fail, one_line, print_problems
+from kipwire.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,14 +89,12 @@ def _write(folder: Path, ours: Mapping[Path, Draft], release: Mapping[str, Publi
 
 
 def _print_text(found: Drift) -> None:
-    compared = f"{found.messages:,} message{'s' * (found.messages != 1)} compared"
     for message, group in groupby(found.differences, lambda it: it.message):
         OUT.print(Text(one_line(message), "bold"))
         for line in _lines(list(group)):
             OUT.print(f"  {one_line(line)}")
-    count = len(found.differences)
-    verdict = "no drift" if not count else f"{count} difference{'s' * (count != 1)}"
-    OUT.print(f"{compared}: {verdict}")
+    verdict = counted(len(found.differences), "difference") if found.differences else "no drift"
+    OUT.print(f"{counted(found.messages, 'message')} compared: {verdict}")
 
 
 def _lines(differences: Sequence[Difference]) -> Iterator[str]:

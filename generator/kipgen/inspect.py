@@ -10,6 +10,7 @@ from kipwire import DecodeError, Message, UnsupportedVersionError
 from kipwire.registry import Registry
 from kipwire.structs import expect_end
 from kipwire.walk import Element, walk
+from kipwire.words import counted, left_over
 
 _SIZE = struct.Struct(">i")
 _KEY_AND_VERSION = struct.Struct(">hh")
@@ -180,11 +181,10 @@ def _read_frame(data: bytes, size: int | None, contents_at: Callable[[bytes, int
 def _expect_size(body: type[Message], size: int, data: bytes) -> None:
     there = len(data) - _SIZE.size
     if size > there:
-        raise DecodeError(
-            body.NAME, body.VERSION, "", len(data), f"the frame's size is {size}, {there} bytes follow it"
-        )
+        reason = f"the frame's size is {size}, {there} bytes follow it"
+        raise DecodeError(body.NAME, body.VERSION, "", len(data), reason)
     if size < there:
-        reason = f"{there - size} bytes are left over behind the frame of {size} bytes"
+        reason = left_over(there - size, f"the frame of {counted(size, 'byte')}")
         raise DecodeError(body.NAME, body.VERSION, "", _SIZE.size + size, reason)
 
 

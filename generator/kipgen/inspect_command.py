@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from kipgen.console import ERR, OUT, fail, one_line
 from kipgen.printable import printable_line
+from kipwire.words import did_you_mean
 
 if TYPE_CHECKING:
     from kipgen.inspect import Inspection
@@ -67,10 +67,13 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     """
     from kipgen.inspect import inspect_message, inspect_request, inspect_response
     from kipgen.inspect_input import read_input
+    from kipwire.registry import registry_of
 
     if request and response is not None:
         raise ValueError("a frame is either a request or a response: give one of --request and --response")
-    registry = _registry(package)
+    if "" not in sys.path:
+        sys.path.append("")  # the package may lie in the current directory
+    registry = registry_of(package)
     if request:
         return inspect_request(registry, read_input(words))
     if response is not None:
@@ -81,34 +84,7 @@ def _inspection(words: list[str], request: bool, response: tuple[str, int] | Non
     name, version, *words = words
     if not version.isascii() or not version.isdigit():
         raise ValueError(f"{version!r} is not a version of {name}: a number is due, as in MetadataResponse 12")
-    cls = _message_class(registry, name, int(version))
-    return inspect_message(cls, read_input(words))
-
-
-def _registry(package: str) -> Registry:
-    """The registry of a package, which may lie in the current directory."""
-    from importlib import import_module
-
-    from kipwire.registry import Registry
-
-    if not all(part.isidentifier() for part in package.split(".")):
-        raise ValueError(f"{package!r} cannot be the name of a Python package")
-    if "" not in sys.path:
-        sys.path.append("")
-    try:
-        module = import_module(package)
-    except Exception as error:  # the package is the user's code, in which anything may go wrong
-        raise ValueError(f"cannot import the package {package}: {error}") from error
-    registry = getattr(module, "REGISTRY", None)
-    if not isinstance(registry, Registry):
-        raise ValueError(f"{package} is not a package that kipgen has generated")
-    return registry
-
-
-def _message_class(registry: Registry, name: str, version: int) -> type[Message]:
-    if name not in registry.names():
-        raise ValueError(f"{registry.package} has no message named {name!r}{_suggestion(name, registry.names())}")
-    return registry.message(name, version)
+    return inspect_message(registry.message(name, int(version)), read_input(words))
 
 
 def _response_class(registry: Registry, api: str, version: int) -> type[Message]:
@@ -116,15 +92,8 @@ def _response_class(registry: Registry, api: str, version: int) -> type[Message]
         return registry.response(int(api), version)
     apis = [name.removesuffix("Response") for name in registry.names() if name.endswith("Response")]
     if api not in apis:
-        raise ValueError(f"{registry.package} has no API named {api!r}{_suggestion(api, apis)}")
+        raise ValueError(f"{registry.package} has no API named {api!r}{did_you_mean(api, apis)}")
     return registry.message(f"{api}Response", version)
-
-
-def _suggestion(name: str, names: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, names, n=3)
-    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _print_text(inspection: Inspection) -> None:

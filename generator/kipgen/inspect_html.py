@@ -12,8 +12,9 @@ import jinja2
 
 from kipgen.inspect import Inspection, Piece
 from kipgen.inspect_text import title
-from kipgen.inspect_values import counted, printable, value_text
+from kipgen.inspect_values import printable, value_text
 from kipgen.resources import template_folder
+from kipwire.words import counted
 
 _WIDTH = 16
 """Bytes in a line of the dump."""

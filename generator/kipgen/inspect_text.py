@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kipgen.inspect import Inspection, Piece
-from kipgen.inspect_values import bytes_hex, counted, value_text
+from kipgen.inspect_values import bytes_hex, value_text
+from kipwire.words import counted
 
 _UNKNOWN_STYLE = "bold yellow"
 _VALUE_STYLES = {"string": "green", "bytes": "blue", "records": "blue", "uuid": "magenta"}

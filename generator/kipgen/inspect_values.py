@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from kipwire.json_form import bytes_to_json, float_to_json, uuid_to_json
+from kipwire.words import counted
 
 _LONGEST_TEXT = 80
 """Characters."""
@@ -23,7 +24,7 @@ def value_text(value: object) -> str:
             return "true" if value else "false"
         case str():
             cut = repr(value[:_LONGEST_TEXT])  # repr shows characters that would do something to a terminal as escapes
-            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {len(value)} characters"
+            return cut if len(value) <= _LONGEST_TEXT else f"{cut} ... {counted(len(value), 'character')}"
         case uuid.UUID():
             return f"{value} = {uuid_to_json(value)}"
         case bytes():
@@ -51,17 +52,12 @@ def bytes_hex(data: bytes) -> str:
     """Bytes in hex, with how many they are where not all are shown."""
     if len(data) <= _LONGEST_BYTES:
         return data.hex(" ")
-    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {len(data)} bytes"
+    return f"{data[:_SHOWN_OF_LONGER].hex(' ')} ... {counted(len(data), 'byte')}"
 
 
 def printable(data: bytes) -> str:
     """Bytes as ASCII, with dots for what cannot be printed."""
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
-
-
-def counted(number: int, noun: str) -> str:
-    """As in `1 byte`, `3,542 bytes`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _bytes_text(value: bytes) -> str:

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from kipgen.defaults import parse_default, type_default
-from kipgen.draft import Body, BodyKind, Draft, FieldDraft, Part
+from kipgen.draft import Body, BodyKind, Draft, FieldDraft
+from kipgen.node import Node, Reading
 from kipgen.parse_wire_form import refuse_foreign, wire_form
-from kipgen.printable import control_character
 from kipgen.problems import Problem
-from kipgen.shape import Shape, out_of_range, shown
-from kipgen.source import Document, JsonPath, WrittenFloat
+from kipgen.shape import Shape
+from kipgen.source import Document
 from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
 from kipgen.types import Encoding, FieldType, encoding_property
 from kipgen.versions import Versions
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 _CAPITALISED = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 _ALPHANUMERIC = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
-_INTEGER_LIMITS = {"apiKey": (-(2**15), 2**15 - 1), "tag": (0, 2**31 - 1)}
-_LONGEST_INTEGER = 100
 _UNKNOWN_TYPE = FieldType("bytes")
 
 
@@ -45,7 +39,7 @@ def parse(document: Document, shape: Shape) -> Parsed:
     if not isinstance(document.value, dict):
         return Parsed(None, ())
     parser = _Parser(document, shape)
-    return Parsed(parser.draft(), tuple(parser.problems))
+    return Parsed(parser.draft(), tuple(parser.reading.problems))
 
 
 def finished(draft: Draft) -> MessageSpec:
@@ -69,116 +63,17 @@ def finished(draft: Draft) -> MessageSpec:
     return replace(draft.message, structs=tuple(done.values()))
 
 
-class Node:
-    """One object of the document, read property by property; texts and numbers as lenient as in Kafka's reader."""
-
-    def __init__(self, parser: _Parser, path: JsonPath, value: dict[str, object]) -> None:
-        self.parser = parser
-        self.path = path
-        self.value = value
-        self.names = parser.document.subject(path)
-        self.broken = set(parser.broken_by_parent.get(path, ()))
-
-    def text(self, name: str) -> str | None:
-        """A property as text; None if it is absent, null or broken."""
-        value = self.value.get(name)
-        if value is None or name in self.broken:
-            return None
-        if isinstance(value, str):
-            return value
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return value.written if isinstance(value, WrittenFloat) else str(value)
-
-    def filled(self, name: str) -> str | None:
-        """A property as text; None also if it is blank."""
-        text = self.text(name)
-        return text if text is not None and text.strip() else None
-
-    def about(self) -> str:
-        """What is said about it; a control character in it is reported."""
-        text = self.text("about") or ""
-        if fault := control_character(text):
-            self.report("about", "control-character", f"'about' {fault}")
-        return text
-
-    def flag(self, name: str) -> bool:
-        return (self.text(name) or "").lower() == "true"
-
-    def integer(self, name: str) -> int | None:
-        """A property as a whole number within the limits of its kind."""
-        value = self.value.get(name)
-        if value is None or name in self.broken or not isinstance(value, int | float | str):
-            return None
-        lowest, highest = _INTEGER_LIMITS[name]
-        # Python refuses to read endless digits, and none of them fits anyway.
-        if (not isinstance(value, str) or len(value) <= _LONGEST_INTEGER) and lowest <= int(value) <= highest:
-            return int(value)
-        self.report(name, *out_of_range(name, value))
-        return None
-
-    def versions(self, name: str, absent: Versions) -> Versions:
-        """A property as a version range; `absent` if there is none, or none that can be read."""
-        text = self.filled(name)
-        if text is None:
-            return absent
-        try:
-            return Versions.parse(text)
-        except ValueError as error:
-            self.report(name, "version-syntax", f"{name!r}: {error}")
-            return absent
-
-    def name(self, grammar: re.Pattern[str], explanation: str) -> str:
-        text = self.text("name") or ""
-        if "name" not in self.broken and not grammar.fullmatch(text):
-            self.report("name", "name-form", f"{shown(text)} is no name here; write {explanation}")
-        return text
-
-    def integers(self, name: str) -> tuple[int, ...]:
-        """A property as a list of whole numbers; empty if any of them is broken."""
-        value = self.value.get(name)
-        if self.parser.broken_by_parent.get((*self.path, name)):
-            self.broken.add(name)
-        return tuple(map(int, value)) if isinstance(value, list) and name not in self.broken else ()
-
-    def objects(self, name: str) -> Iterator[tuple[JsonPath, dict[str, object]]]:
-        """The objects of a list, or the one object that stands in the place of a list."""
-        value = self.value.get(name)
-        path = (*self.path, name)
-        if isinstance(value, dict):
-            yield path, value
-        elif isinstance(value, list):
-            yield from (((*path, index), item) for index, item in enumerate(value) if isinstance(item, dict))
-
-    def report(self, name: str, rule: str, text: str, *below: str | int) -> None:
-        """Note a problem with a property's value, or with the value of a key within it."""
-        path = (*self.path, name, *below)
-        if path not in self.parser.document.value_offsets:
-            path = (*self.path, "name")
-        self.parser.problems.append(Problem(self.parser.document.place(path), self.names, rule, text))
-        self.broken.add(name)
-
-    def part(self) -> Part:
-        given = frozenset(name for name, value in self.value.items() if not isinstance(value, str) or value.strip())
-        return Part(self.parser.document, self.path, self.names, given, frozenset(self.broken))
-
-
 class _Parser:
     """Reads one document once, top down."""
 
     def __init__(self, document: Document, shape: Shape) -> None:
-        self.document = document
-        self.problems: list[Problem] = []
+        self.reading = Reading(document, shape)
         self.bodies: list[Body] = []
         self.common_names: frozenset[str] = frozenset()
-        self.broken_by_parent: dict[JsonPath, set[str]] = {}
-        for path in shape.broken:
-            if path:
-                self.broken_by_parent.setdefault(path[:-1], set()).add(str(path[-1]))
 
     def draft(self) -> Draft:
-        assert isinstance(self.document.value, dict)
-        node = Node(self, (), self.document.value)
+        assert isinstance(self.reading.document.value, dict)
+        node = Node(self.reading, (), self.reading.document.value)
         name = node.name(_CAPITALISED, "letters and digits with a capital first")
         valid = node.versions("validVersions", Versions.ALL)
         if "validVersions" in node.value and "validVersions" not in node.broken and not node.filled("validVersions"):
@@ -204,7 +99,7 @@ class _Parser:
             latest_version_unstable=not retired and node.flag("latestVersionUnstable"),
             reserved_tags=node.integers("reservedTags"),
         )
-        common = [Node(self, path, value) for path, value in node.objects("commonStructs")]
+        common = [Node(self.reading, path, value) for path, value in node.objects("commonStructs")]
         self.common_names = frozenset(struct.text("name") or "" for struct in common)
         within = None if "validVersions" in node.broken else valid
         fields = self._fields(node, message, within, "flexibleVersions" in node.broken)
@@ -229,7 +124,8 @@ class _Parser:
         self, holder: Node, message: MessageSpec, within: Versions | None, loose: bool
     ) -> tuple[FieldDraft, ...]:
         return tuple(
-            self._field(Node(self, path, value), message, within, loose) for path, value in holder.objects("fields")
+            self._field(Node(self.reading, path, value), message, within, loose)
+            for path, value in holder.objects("fields")
         )
 
     def _field(self, node: Node, message: MessageSpec, within: Versions | None, loose: bool) -> FieldDraft:
@@ -365,7 +261,7 @@ def _encodings(node: Node, property_: str, versions: Versions) -> tuple[tuple[Ve
         return ((versions, encoding),) if encoding and not versions.is_empty else ()
     assert isinstance(value, dict)
     result: list[tuple[Versions, Encoding]] = []
-    already = node.parser.broken_by_parent.get(path, set())
+    already = node.reading.broken_by_parent.get(path, set())
     for key, name in value.items():
         encoding = None if key in already else _encoding(node, property_, name, key)
         try:

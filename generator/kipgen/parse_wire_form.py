@@ -11,7 +11,7 @@ from kipgen.wire_form import VERSION, BitsSpec, ChecksumSpec, WireForm, parse_bi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kipgen.parse import Node
+    from kipgen.node import Node
 
 _INTEGER = re.compile(r"\s*-?(0[xX][0-9a-fA-F]{1,16}|0|[1-9][0-9]{0,19})\s*", re.ASCII)
 _NOT_IN_LAYOUTS = {
@@ -52,7 +52,7 @@ def _checksum(node: Node) -> ChecksumSpec | None:
     value = node.value.get("checksum")
     if not isinstance(value, dict) or "checksum" in node.broken:
         return None
-    if node.parser.broken_by_parent.get((*node.path, "checksum")):
+    if node.reading.broken_by_parent.get((*node.path, "checksum")):
         node.broken.add("checksum")
         return None
     return ChecksumSpec(str(value["algorithm"]), str(value["from"]))
@@ -70,7 +70,7 @@ def _constant(node: Node) -> int | str | None:
 
 def _bits(node: Node) -> Iterator[BitsSpec]:
     for path, _ in node.objects("bits"):
-        if node.parser.broken_by_parent.get(path):
+        if node.reading.broken_by_parent.get(path):
             node.broken.add("bits")
     if "bits" in node.broken:
         return

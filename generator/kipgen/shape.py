@@ -6,7 +6,6 @@ editors; here they are left to `parse`, which explains better what is wrong with
 
 from __future__ import annotations
 
-import difflib
 import functools
 import json
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from kipgen.problems import Problem
 from kipgen.resources import schema_path
 from kipgen.source import Document, JsonPath, WrittenFloat
+from kipwire.words import did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,7 +98,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         for unknown in value:
             if unknown not in known:
                 place = document.key_place((*path, unknown))
-                text = f"there is no property {unknown!r} here; {_guess(unknown, known)}"
+                text = f"there is no property {unknown!r} here{_guess(unknown, known)}"
                 yield Problem(place, about, "unknown-property", text), (*path, unknown)
     elif error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
@@ -107,7 +107,7 @@ def _translate(document: Document, error: Any) -> Iterator[tuple[Problem, JsonPa
         text = f"{_label(name)} is {_kind_of(value)}; write {one_of(_KINDS[kind] for kind in due)}"
         yield Problem(document.place(path), about, "wrong-kind", text), path
     elif error.validator == "enum":
-        text = f"{_label(name)} is {shown(value)}; {_guess(value, error.validator_value)}"
+        text = f"{_label(name)} is {shown(value)}{_guess(value, error.validator_value)}"
         yield Problem(document.place(path), about, "unknown-word", text), path
     elif error.validator in ("minimum", "maximum"):
         property_ = next(step for step in reversed(path) if isinstance(step, str))
@@ -153,15 +153,8 @@ def _hint(schema: dict[str, Any], name: str) -> str:
 def _guess(word: object, known: Iterable[object]) -> str:
     texts = [choice for choice in known if isinstance(choice, str)]
     if any(isinstance(choice, bool) for choice in known):
-        return "write true or false"
-    near = _nearest(word, texts)
-    return f"misspelt? {near!r}" if near else f"write one of {one_of(sorted(texts))}"
-
-
-def _nearest(word: object, known: Iterable[str]) -> str | None:
-    by_lower_case = {choice.lower(): choice for choice in known}
-    near = difflib.get_close_matches(word.lower(), by_lower_case, n=1, cutoff=0.7) if isinstance(word, str) else []
-    return by_lower_case[near[0]] if near else None
+        return "; write true or false"
+    return did_you_mean(str(word), texts) or f"; write one of {one_of(sorted(texts))}"
 
 
 def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
@@ -169,6 +162,6 @@ def _meant_instead(document: Document, path: JsonPath) -> Iterator[JsonPath]:
     if path and path in document.key_offsets:
         schema: Any = _validator().schema
         properties = schema["$defs"]["field"]["properties"] | schema["properties"]
-        near = _nearest(path[-1], properties) if path[-1] not in properties else None
+        near = nearest(str(path[-1]), properties) if path[-1] not in properties else None
         if near is not None and (*path[:-1], near) not in document.key_offsets:
             yield (*path[:-1], near)

@@ -31,6 +31,7 @@ from kipspark.session import is_submitted, open_session
 from kipspark.sources import extraction
 from kipspark.sources.options import Options
 from kipwire import KipwireError
+from kipwire.words import counted
 
 app = typer.Typer(
     help="Kafka's logs and traffic as tables, on Spark. Without a PATH a job runs on sample data.",
@@ -153,17 +154,25 @@ def connector(
         say(f"kipspark is tried with the connector of Spark {TRIED}, not with this one.")
 
 
-@app.command()
-def traffic(
-    path: Captures = None,
-    ports: Ports = "",
-    out: Out = None,
-    html: Html = None,
-    master: Master = None,
-    remote: Remote = None,
-) -> None:
-    """Clients, APIs, versions, sizes, latencies and errors, from captures."""
-    _run(lambda spark: commands.traffic_report(spark, path or samples.capture(), ports), out, html, master, remote)
+def _of_captures(report: Callable[[SparkSession, Path, str], Report]) -> Callable[..., None]:
+    """A command that runs a job on captures."""
+
+    def command(
+        path: Captures = None,
+        ports: Ports = "",
+        out: Out = None,
+        html: Html = None,
+        master: Master = None,
+        remote: Remote = None,
+    ) -> None:
+        _run(lambda spark: report(spark, path or samples.capture(), ports), out, html, master, remote)
+
+    return command
+
+
+app.command("traffic", help="Clients, APIs, versions, sizes, latencies and errors, from captures.")(
+    _of_captures(commands.traffic_report)
+)
 
 
 @app.command()
@@ -174,9 +183,9 @@ def extract(
 ) -> None:
     """Kafka's frames out of captured packets, in kipwire's own form: small, and read by many tasks at once."""
     frames, faults = extraction.extract(path, out, Options("extract", {"ports": ports}, ("ports",)).ports("ports"))
-    say(f"{frames:,} frames: {out}")
+    say(f"{counted(frames, 'frame')}: {out}")
     if faults:
-        say(f"{faults:,} faults: {out / extraction.FAULTS}")
+        say(f"{counted(faults, 'fault')}: {out / extraction.FAULTS}")
 
 
 @app.command()
@@ -193,17 +202,9 @@ def metadata(
     _run(lambda spark: commands.metadata_report(spark, path or samples.segments(), time), out, html, master, remote)
 
 
-@app.command()
-def encodings(
-    path: Captures = None,
-    ports: Ports = "",
-    out: Out = None,
-    html: Html = None,
-    master: Master = None,
-    remote: Remote = None,
-) -> None:
-    """What KIP-625's integer encodings would save, from captures."""
-    _run(lambda spark: commands.encodings_report(spark, path or samples.capture(), ports), out, html, master, remote)
+app.command("encodings", help="What KIP-625's integer encodings would save, from captures.")(
+    _of_captures(commands.encodings_report)
+)
 
 
 @app.command()

@@ -9,6 +9,7 @@ from kipwire.errors import (
     KipwireError,
     Malformed,
     MissingExtraError,
+    PackageError,
     UnsupportedVersionError,
 )
 from kipwire.fields import Field
@@ -26,6 +27,7 @@ __all__ = [
     "Malformed",
     "Message",
     "MissingExtraError",
+    "PackageError",
     "Struct",
     "UnknownTaggedFields",
     "UnsupportedVersionError",

@@ -10,6 +10,7 @@ from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 
 from kipwire.errors import KipwireError, MissingExtraError
+from kipwire.words import left_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _decompress_gzip(data: bytes, max_size: int) -> bytes:
     if not stream.eof:
         raise CompressedDataError("the gzip data is cut short")
     if stream.unused_data:
-        raise CompressedDataError(f"{len(stream.unused_data)} bytes are left over behind the gzip data")
+        raise CompressedDataError(left_over(len(stream.unused_data), "the gzip data"))
     return plain
 
 
@@ -258,7 +259,7 @@ def _decompress_zstd(data: bytes, max_size: int) -> bytes:
     except IndexError:
         raise CompressedDataError("the zstd data is cut short") from None
     if end < len(data):
-        raise CompressedDataError(f"{len(data) - end} bytes are left over behind the zstd data")
+        raise CompressedDataError(left_over(len(data) - end, "the zstd data"))
     return _fill("zstd", data, bound, max_size)
 
 

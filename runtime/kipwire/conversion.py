@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kipwire.errors import ConversionError
+from kipwire.paths import Visitor
 from kipwire.versions import in_version
 from kipwire.walk import path_text
 
@@ -27,7 +28,7 @@ def convert(message: Message, version: int) -> Message:
         UnsupportedVersionError: the message has no such version.
     """
     target = in_version(type(message), version)
-    conversion = _Conversion(version)
+    conversion = _Conversion(target)
     result = conversion.struct(message, target)
     if conversion.lost:
         paths = [path for path, _ in conversion.lost]
@@ -36,12 +37,11 @@ def convert(message: Message, version: int) -> Message:
     return result  # type: ignore[no-any-return]
 
 
-class _Conversion:
+class _Conversion(Visitor):
     """One conversion: where it is, and what it would lose."""
 
-    def __init__(self, version: int) -> None:
-        self.version = version
-        self.path: list[str | int] = []
+    def __init__(self, target: type[Message]) -> None:
+        super().__init__(target)
         self.lost: list[tuple[str, str]] = []
 
     def lose(self, why: str) -> None:
@@ -57,7 +57,7 @@ class _Conversion:
             if other is not None:
                 values[other.name] = self.field(field, other, value)
             elif not field.ignorable and not field.is_default(value):
-                self.lose(f"version {self.version} has no such field, and it is not ignorable")
+                self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
         result = target(**values)
         if item.FLEXIBLE and item._unknown_tagged_fields:
@@ -69,22 +69,21 @@ class _Conversion:
         if target.FLEXIBLE:
             result.unknown_tagged_fields = dict(fields)
         else:
-            self.lose(f"version {self.version} is not flexible and has no tagged fields")
+            self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
         self.path.pop()
 
     def field(self, field: Field, other: Field, value: Any) -> Any:
         if value is None:
             if not other.nullable:
-                self.lose(f"null, which version {self.version} does not allow here")
+                self.lose(f"null, which version {self.message.VERSION} does not allow here")
             return None
+        if other.struct is None:
+            return list(value) if field.array else value
         if not field.array:
-            return self.element(other, value)
+            return self.struct(value, other.struct)
         elements = []
         for index, element in enumerate(value):
             self.path.append(index)
-            elements.append(self.element(other, element))
+            elements.append(self.struct(element, other.struct))
             self.path.pop()
         return elements
-
-    def element(self, other: Field, value: Any) -> Any:
-        return value if other.struct is None else self.struct(value, other.struct)

@@ -85,6 +85,10 @@ class MissingExtraError(KipwireError, ImportError):
     """What an extra of kipwire brings is not installed; the text names what is needed for what, and how to get it."""
 
 
+class PackageError(KipwireError):
+    """A Python package that cannot be imported, or that kipgen did not generate."""
+
+
 class UnsupportedVersionError(KipwireError):
     """A message, an API key or a version that the package has no class for."""
 

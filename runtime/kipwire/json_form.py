@@ -11,12 +11,12 @@ import binascii
 import math
 import uuid
 from operator import index
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from kipwire.errors import JsonError, shown
+from kipwire.paths import Visitor
 from kipwire.values import INTEGER_BITS, check, out_of_range
 from kipwire.versions import struct_in_other_versions
-from kipwire.walk import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,15 +111,10 @@ def _as_step(key: str) -> str:
     return key if key.isprintable() and len(key) <= _LONGEST_KEY else ascii(key[:_LONGEST_KEY])
 
 
-class _Reader:
-    """Reads one JSON object, keeping track of the path."""
+class _Reader(Visitor):
+    """Reads one JSON object."""
 
-    def __init__(self, message: type[Message]) -> None:
-        self.message = message
-        self.path: list[str | int] = []
-
-    def fail(self, reason: str) -> NoReturn:
-        raise JsonError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
+    error = JsonError
 
     def struct(self, cls: type[S], value: Any) -> S:
         if not isinstance(value, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from importlib import import_module
 
-from kipwire.errors import DecodeError, UnsupportedVersionError
+from kipwire.errors import DecodeError, PackageError, UnsupportedVersionError
 from kipwire.structs import expect_end
 
 TYPE_CHECKING = False
@@ -66,13 +66,27 @@ class Registry:
         """The names of all messages, retired ones among them, in alphabetical order."""
         return tuple(self._by_name)
 
+    def entry(self, name: str) -> Entry:
+        """What is known of a message before its class is imported.
+
+        Raises:
+            UnsupportedVersionError: the package has no message of that name.
+        """
+        entry = self._by_name.get(name)
+        if entry is None:
+            from kipwire.words import did_you_mean  # only errors need it
+
+            hint = did_you_mean(name, self._by_name)
+            raise UnsupportedVersionError(f"{self.package} has no message named {name!r}{hint}")
+        return entry
+
     def versions(self, name: str) -> range:
         """The versions that a message has classes for; empty for a retired one.
 
         Raises:
             UnsupportedVersionError: the package has no message of that name.
         """
-        return self._named(name).versions
+        return self.entry(name).versions
 
     def message(self, name: str, version: int) -> type[Message]:
         """The class of a message in one version.
@@ -80,7 +94,7 @@ class Registry:
         Raises:
             UnsupportedVersionError: the package has no such message, or not in that version.
         """
-        return self._class(self._named(name), version)
+        return self._class(self.entry(name), version)
 
     def request(self, api_key: int, version: int) -> type[Message]:
         """The class of a request.
@@ -122,7 +136,11 @@ class Registry:
                 strictly valid; offsets count from the start of the frame.
         """
         if len(frame) < _KEY_AND_VERSION.size:
-            raise DecodeError("RequestHeader", 0, "", len(frame), f"a frame of {len(frame)} bytes has no header")
+            from kipwire.words import counted  # only errors need it
+
+            raise DecodeError(
+                "RequestHeader", 0, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+            )
         api_key, version = _KEY_AND_VERSION.unpack_from(frame)
         try:
             body_class = self.request(api_key, version)
@@ -175,8 +193,7 @@ class Registry:
         """
         if name in self._by_name:
             return self
-        kafka: Registry = import_module(KAFKA_PACKAGE).REGISTRY
-        return kafka
+        return registry_of(KAFKA_PACKAGE)
 
     def _decode(self, header_name: str, body_class: type[Message], frame: bytes) -> tuple[Message, Message]:
         header, body_at = self._header_class(header_name, body_class).read(frame)
@@ -186,12 +203,6 @@ class Registry:
 
     def _header_class(self, name: str, body: type[Message] | Message) -> Any:
         return self.with_header(name).message(name, body.HEADER_VERSION)
-
-    def _named(self, name: str) -> Entry:
-        entry = self._by_name.get(name)
-        if entry is None:
-            raise UnsupportedVersionError(f"{self.package} has no message named {name!r}")
-        return entry
 
     def _keyed(self, entries: dict[int | None, Entry], what: str, api_key: int) -> Entry:
         entry = entries.get(api_key)
@@ -215,3 +226,25 @@ class Registry:
     def _header_version(self, entry: Entry, version: int) -> int:
         inflexible, flexible = entry.headers or (0, 0)
         return flexible if self._supported(entry, version) >= entry.first_flexible else inflexible
+
+
+def registry_of(package: str) -> Registry:
+    """The registry of a generated package.
+
+    Args:
+        package: dotted name of the package.
+
+    Raises:
+        PackageError: it cannot be imported, or kipgen did not generate it.
+    """
+    try:
+        module = import_module(package)
+    except Exception as error:  # the package is the user's code, in which anything may go wrong
+        if not all(part.isidentifier() for part in package.split(".")):
+            raise PackageError(f"{package!r} cannot be the name of a Python package") from None
+        hint = "; is its folder on PYTHONPATH?" if isinstance(error, ModuleNotFoundError) else ""
+        raise PackageError(f"{package}: cannot be imported ({error}){hint}") from error
+    found = getattr(module, "REGISTRY", None)
+    if not isinstance(found, Registry):
+        raise PackageError(f"{package}: is not a package that kipgen generated")
+    return found

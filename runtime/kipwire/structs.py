@@ -263,8 +263,9 @@ def expect_end(cls: type[Message], end: int, data: bytes) -> None:
         DecodeError: bytes are left over.
     """
     if end < len(data):
-        reason = f"{len(data) - end} bytes are left over behind the message"
-        raise DecodeError(cls.NAME, cls.VERSION, "", end, reason)
+        from kipwire.words import left_over  # only errors need it
+
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
 
 
 def _explain_decode(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from kipgen.compat.rules import BY_ID
 from kipgen.files import read_regular
+from kipwire.words import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,9 +82,8 @@ def _allowance(rule: str, path: str, reason: str, where: str) -> Allowance:
     if not (rule and path and reason.strip()):
         raise ValueError(f"{where} lacks a rule, a path or a reason; write 'rule:Message.Field=why it is fine'")
     if rule not in BY_ID:
-        near = get_close_matches(rule, BY_ID, n=1)
-        hint = f"did you mean {near[0]}?" if near else "see kipgen rules --brief"
-        raise ValueError(f"{where}: there is no rule named {rule}; {hint}")
+        hint = did_you_mean(rule, BY_ID) or "; see kipgen rules --brief"
+        raise ValueError(f"{where}: there is no rule named {rule}{hint}")
     return Allowance(rule, path, reason)
 
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from kipspark.jobs.random_messages import random_message
-from kipspark.messages.choice import registry
 from kipspark.types import struct_type
 from kipwire import KipwireError, Message, columns
+from kipwire.registry import registry_of
 
 CASES_SCHEMA = pa.schema(
     [
@@ -84,7 +84,7 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
     """
     found = []
     for package in packages:
-        known = registry(package)
+        known = registry_of(package)
         for name in known.names():
             for version in known.versions(name):
                 if known.message(name, version).LAYOUT is None:
@@ -98,7 +98,7 @@ def check_random(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         rows: list[dict[str, Any]] = []
         for case in batch.to_pylist():
-            cls = registry(case["package"]).message(case["message"], case["version"])
+            cls = registry_of(case["package"]).message(case["message"], case["version"])
             random = Random(case["seed"])
             # Unknown tagged fields have no place in the JSON form, so only every other message has them.
             made = [random_message(cls, random, unknown=number % 2 == 1) for number in range(case["count"])]
@@ -127,7 +127,7 @@ def _golden_difference(line: dict[str, Any]) -> dict[str, str]:
         return {"line": f"is no golden message: nothing can be read as its {', '.join(missing)}"}
     data = line["bytes"]
     try:
-        cls = registry(line["package"]).message(line["message"], line["version"])
+        cls = registry_of(line["package"]).message(line["message"], line["version"])
         form = json.loads(line["json"])
         message = cls.decode(data)
         through_columns = columns.encode(cls, columns.decode(cls, [data]))[0].as_py()

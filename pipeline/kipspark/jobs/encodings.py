@@ -14,11 +14,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from kipspark.jobs.inspection import decode_frame
-from kipspark.messages.choice import KAFKA, registry
+from kipspark.messages.choice import KAFKA
 from kipspark.types import struct_type
 from kipwire import KipwireError, Message
 from kipwire.encodings import Counts, IntegerCounts, merge
 from kipwire.garbage import no_garbage_collection
+from kipwire.registry import registry_of
 
 COUNTS_SCHEMA = pa.schema(
     [("message", pa.string()), ("messages", pa.int64()), ("not_decoded", pa.int64()), ("counts", pa.string())]
@@ -71,6 +72,7 @@ def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The counts of all frames that one task sees, a row a message."""
     found: dict[str, Counts] = {}
     lost: dict[str, int] = defaultdict(int)
+    kafka = registry_of(KAFKA)
     for batch in batches:
         bodies: dict[str, list[Message]] = defaultdict(list)
         columns = (batch.column(name).to_pylist() for name in ("direction", "api_key", "api_version", "frame"))
@@ -80,7 +82,7 @@ def count_frames(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                     lost[_UNKNOWN if api_key is None else _name(direction, api_key, version)] += 1
                     continue
                 try:
-                    body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
+                    body = decode_frame(kafka, direction, api_key, version, frame)
                 except KipwireError:
                     lost[_name(direction, api_key, version)] += 1
                 else:
@@ -141,7 +143,7 @@ def _row(name: str, total: Counts, lost: int) -> dict[str, object]:
 
 def _name(direction: str, api_key: int, version: int) -> str:
     """The message that a frame should have been."""
-    messages = registry(KAFKA)
+    messages = registry_of(KAFKA)
     try:
         cls = messages.request(api_key, version) if direction == "request" else messages.response(api_key, version)
     except KipwireError:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipspark.messages.choice import KAFKA, registry
-from kipwire import KipwireError, Message, UnsupportedVersionError
+from kipspark.messages.choice import KAFKA
+from kipwire import KipwireError, Message
 from kipwire.garbage import no_garbage_collection
-from kipwire.registry import Registry
+from kipwire.registry import Registry, registry_of
 from kipwire.structs import Struct
 
 _CODES = pa.list_(pa.struct([("path", pa.string()), ("code", pa.int16()), ("count", pa.int64())]))
@@ -67,13 +67,10 @@ def decode_frame(messages: Registry, direction: str, api_key: int, version: int,
 @cache
 def api_name(api_key: int) -> str:
     """Such as `Fetch`; `API 99` where Kafka has none of that key."""
-    messages = registry(KAFKA)
-    for name in messages.names():
-        versions = messages.versions(name)
-        if versions and name.endswith("Request"):
-            cls = messages.message(name, versions[0])
-            if api_key == cls.API_KEY:
-                return name.removesuffix("Request")
+    messages = registry_of(KAFKA)
+    for entry in map(messages.entry, messages.names()):
+        if entry.versions and entry.type == "request" and entry.api_key == api_key:
+            return entry.name.removesuffix("Request")
     return f"API {api_key}"
 
 
@@ -85,8 +82,8 @@ def _found(
         return {"api": api, "error_codes": [], "unknown_tags": [], "fault": missing}
     found: dict[str, Any] = {"api": api_name(api_key), "frame_bytes": len(frame)}
     try:
-        body = decode_frame(registry(KAFKA), direction, api_key, version, frame)
-    except (KipwireError, UnsupportedVersionError) as error:
+        body = decode_frame(registry_of(KAFKA), direction, api_key, version, frame)
+    except KipwireError as error:
         return {**found, "error_codes": [], "unknown_tags": [], "fault": str(error)}
     codes: Counter[tuple[str, int]] = Counter()
     tags: list[dict[str, Any]] = []

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
 from kipspark.functions import from_metadata
+from kipspark.messages.records import types_of
 
 TOPIC = "__cluster_metadata"
 
@@ -278,7 +279,7 @@ def uuid_text(column: str) -> Column:
 
 def _of_type(counting: DataFrame, type_: str) -> DataFrame:
     """The records of one type, with its own columns as `record`."""
-    column = "".join(f"_{char.lower()}" if char.isupper() else char for char in type_).lstrip("_")
+    column = next(record.column for record in types_of("metadata").values() if record.name == type_)
     return counting.where(sf.col("record.type") == type_).select(
         "offset", "time", sf.col(f"record.{column}").alias("record")
     )

@@ -18,9 +18,11 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice, registry
+from kipspark.messages.choice import Choice
 from kipspark.messages.faults import Fault, fault_of
 from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.registry import registry_of
+from kipwire.words import counted
 
 INT16 = Packer(">h")
 _KEY_AND_VERSION = Packer(">hh")
@@ -172,14 +174,14 @@ def _rows_by_prefix(data: pa.Array, size: int) -> Iterator[tuple[bytes, pa.Array
 
 def unknown_version(package: str, message: str, version: int, size: int) -> Fault:
     """The fault of a message in a version that there is no class for, behind a prefix of so many bytes."""
-    versions = registry(package).versions(message)
+    versions = registry_of(package).versions(message)
     known = f"there are {versions[0]} to {versions[-1]}" if len(versions) > 1 else f"there is {versions[0]}"
     return Fault(message, None, "version", max(size - INT16.size, 0), f"there is no version {version}; {known}")
 
 
 def _by_header(choice: Choice, data: pa.Array) -> Grouped:
     """A column of request frames, by version; the headers are read one by one, since their sizes differ."""
-    found = registry(choice.package)
+    found = registry_of(choice.package)
     headers = found.with_header("RequestHeader")
     api_key = choice.classes[0].API_KEY
     places: dict[int, list[tuple[int, int]]] = {}
@@ -189,7 +191,9 @@ def _by_header(choice: Choice, data: pa.Array) -> Grouped:
         if frame is None:
             continue
         if len(frame) < _KEY_AND_VERSION.size:
-            faults[row] = Fault("RequestHeader", None, "", len(frame), f"a frame of {len(frame)} bytes has no header")
+            faults[row] = Fault(
+                "RequestHeader", None, "", len(frame), f"a frame of {counted(len(frame), 'byte')} has no header"
+            )
             continue
         key, version = _KEY_AND_VERSION.unpack_from(frame)
         if key != api_key:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.errors import JobError
-from kipspark.messages.choice import Choice, registry
+from kipspark.messages.choice import Choice
 from kipspark.messages.decoding import decode_group, placed, raise_first
 from kipspark.messages.faults import Fault, by_place
 from kipspark.messages.framing import (
@@ -29,6 +29,7 @@ from kipspark.messages.framing import (
 )
 from kipspark.messages.union import union_type
 from kipwire import Message
+from kipwire.registry import registry_of
 
 COORDINATORS = ("group", "transaction", "share")
 
@@ -71,19 +72,19 @@ class DecodedRecords(NamedTuple):
 def types_of(family: str, package: str = "kafka_messages") -> dict[int, Record]:
     """All types of records of a family, by the number that tells them."""
     found: dict[int, Record] = {}
-    known = registry(package)
+    known = registry_of(package)
     for name in known.names():
-        versions = known.versions(name)
-        if not versions:
+        entry = known.entry(name)
+        if not entry.versions or entry.api_key is None:
             continue
-        cls = known.message(name, versions[0])
-        if family == "metadata" and cls.TYPE == "metadata" and not name.startswith(_REMOTE):
-            found[cls.API_KEY] = Record(name, _snake(cls), None, Choice(package, name))
-        elif cls.TYPE == "coordinator-value":
+        if family == "metadata" and entry.type == "metadata" and not name.startswith(_REMOTE):
+            found[entry.api_key] = Record(name, entry.module, None, Choice(package, name))
+        elif entry.type == "coordinator-value":
             short = name.removesuffix("Value")
             if _OF_OTHER_TOPICS.get(short, "group") == family:
                 key = Choice(package, f"{short}Key")
-                found[cls.API_KEY] = Record(short, _snake(cls).removesuffix("_value"), key, Choice(package, name))
+                column = entry.module.removesuffix("_value")
+                found[entry.api_key] = Record(short, column, key, Choice(package, name))
     return dict(sorted(found.items()))
 
 
@@ -193,7 +194,7 @@ def _grouped_values(record: Record, values: pa.Array) -> Grouped:
 
 
 def _class(choice: Choice, version: int, size: int) -> type[Message]:
-    known = registry(choice.package)
+    known = registry_of(choice.package)
     if version not in known.versions(choice.message):
         raise PrefixError(unknown_version(choice.package, choice.message, version, size))
     return known.message(choice.message, version)
@@ -235,8 +236,3 @@ def _assembled(whole: pa.StructType, children: list[pa.Array], faults: dict[int,
     broken = pa.array([row in faults for row in range(len(names))]) if faults else pa.repeat(False, len(names))
     rows = pa.StructArray.from_arrays(children, fields=list(whole), mask=pc.or_(broken, names.is_null()))
     return DecodedRecords(rows, faults)
-
-
-def _snake(cls: type[Message]) -> str:
-    """Such as `offset_commit_value`: the name of the folder that a message's classes are in."""
-    return cls.__module__.rpartition(".")[0].rpartition(".")[2]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from struct import Struct
 
-from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found, bytes_text
+from kipspark.packets.conversation import REQUEST, RESPONSE, Conversation, Found
 from kipspark.packets.framing import Frame, Framer, Passed
 from kipspark.packets.headers import ACK, FIN, RST, SYN, Segment, address, port
 from kipspark.packets.requests import SMALLEST_REQUEST, SMALLEST_RESPONSE, begins_request
 from kipspark.packets.streams import Piece, Stream
+from kipwire.words import counted
 
 _MODULUS = 2**32
 _FIRST_BYTES = 8
@@ -239,7 +240,7 @@ class Connection:
         else:
             what = "nothing of its content was captured"
         amounts = " and ".join(
-            f"{bytes_text(side.captured + side.lost)} from {address(side.endpoint)}"
+            f"{counted(side.captured + side.lost, 'byte')} from {address(side.endpoint)}"
             for side in sides
             if side.captured or side.lost
         )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from kipspark.packets.framing import Frame, Passed
 from kipspark.packets.requests import SASL_HANDSHAKE, SMALLEST_RESPONSE, Request, is_request, request_of
+from kipwire.words import counted
 
 REQUEST, RESPONSE = "request", "response"
 
@@ -173,19 +174,19 @@ class Conversation:
         if frames:
             count, size = len(frames), sum(frame.size for frame in frames)
             what = "a response" if count == 1 else f"{count:,} responses"
-            yield self._error(time, RESPONSE, f"{what} of {bytes_text(size)}, to what was not captured")
+            yield self._error(time, RESPONSE, f"{what} of {counted(size, 'byte')}, to what was not captured")
 
     def _tell_tokens(self, time: int) -> Iterator[Found]:
         for direction, amount in self._tokens.items():
             if amount["count"]:
                 what = "a SASL token" if amount["count"] == 1 else f"{amount['count']:,} SASL tokens"
-                text = f"{what} of {bytes_text(amount['size'])} without a header, as it is behind SaslHandshake v0"
+                text = f"{what} of {counted(amount['size'], 'byte')} without a header, as it is behind SaslHandshake v0"
                 yield self._error(time, direction, text)
                 amount.clear()
 
     def _found(self, direction: str, request: Request | None, frame: Frame) -> Found:
         if request is None or frame.lost:
-            error = f"{frame.lost:,} of the frame's {bytes_text(frame.size)} not captured"
+            error = f"{frame.lost:,} of the frame's {counted(frame.size, 'byte')} not captured"
             return Found(frame.time, self._connection, self._listener, direction, request, None, error)
         return Found(frame.time, self._connection, self._listener, direction, request, frame.data, None)
 
@@ -207,12 +208,7 @@ def _correlation_id(frame: Frame) -> int | None:
 def _passed_text(passed: Passed) -> str:
     parts = []
     if passed.lost:
-        parts.append(f"{bytes_text(passed.lost)} not captured")
+        parts.append(f"{counted(passed.lost, 'byte')} not captured")
     if passed.captured:
-        parts.append(f"{bytes_text(passed.captured)} of no frame whose start was captured")
+        parts.append(f"{counted(passed.captured, 'byte')} of no frame whose start was captured")
     return ", ".join(parts)
-
-
-def bytes_text(count: int) -> str:
-    """Such as `1 byte` or `1,234 bytes`."""
-    return f"{count:,} byte" if count == 1 else f"{count:,} bytes"

@@ -6,9 +6,10 @@ from functools import lru_cache
 from struct import Struct
 from typing import NamedTuple
 
-from kipspark.messages.choice import KAFKA, registry
+from kipspark.messages.choice import KAFKA
 from kipwire import UnsupportedVersionError
 from kipwire.captures import LARGEST_FRAME
+from kipwire.registry import registry_of
 
 SMALLEST_REQUEST = 8
 """Bytes of a request frame at least: API key, version and correlation id."""
@@ -68,7 +69,7 @@ def _is_known(api_key: int, version: int) -> bool:
 @lru_cache(maxsize=16384)
 def _exists(api_key: int, version: int) -> bool:
     try:
-        registry(KAFKA).request_header_version(api_key, version)
+        registry_of(KAFKA).request_header_version(api_key, version)
     except UnsupportedVersionError:
         return False
     return True

@@ -12,20 +12,15 @@ from struct import Struct as Packer
 from typing import BinaryIO, NamedTuple
 
 from kipspark.sources.segments import Segment
+from kipwire.records.heads import FORMATS, HEAD, LAST_OFFSET_DELTA, SIZE_END
 
 DEFAULT_SPLIT_BYTES = 32 * 1024 * 1024
 """Bytes of a range unless told otherwise; starting a task costs as much as reading a few MiB."""
 
 _INDEX_ENTRY = Packer(">ii")
 """An entry of an offset index: offset from the segment's base offset, position of a batch in the segment."""
-_HEAD = Packer(">qiib")
-"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
 _LAST_OFFSET_DELTA = Packer(">i")
-_LAST_OFFSET_DELTA_AT = 23
-"""Where it stands in a batch of magic 2."""
-_HEAD_BYTES = _LAST_OFFSET_DELTA_AT + _LAST_OFFSET_DELTA.size
-_SIZE_END = 12
-_SMALLEST_BATCH = 14
+_HEAD_BYTES = LAST_OFFSET_DELTA + _LAST_OFFSET_DELTA.size
 
 
 class Split(NamedTuple):
@@ -110,15 +105,15 @@ def batch_head(file: BinaryIO, position: int) -> Head | None:
     """What starts there, if it can be a batch."""
     file.seek(position)
     data = file.read(_HEAD_BYTES)
-    if len(data) < _HEAD.size:
+    if len(data) < HEAD.size:
         return None
-    offset, size, _, magic = _HEAD.unpack_from(data)
-    if size < _SMALLEST_BATCH or not 0 <= magic <= 2 or offset < 0:
+    offset, size, _, magic = HEAD.unpack_from(data)
+    if not 0 <= magic < len(FORMATS) or size < FORMATS[0].smallest or offset < 0:
         return None
     last_offset = offset
     if magic == 2 and len(data) == _HEAD_BYTES:
-        last_offset += _LAST_OFFSET_DELTA.unpack_from(data, _LAST_OFFSET_DELTA_AT)[0]
-    return Head(position, offset, last_offset, size + _SIZE_END)
+        last_offset += _LAST_OFFSET_DELTA.unpack_from(data, LAST_OFFSET_DELTA)[0]
+    return Head(position, offset, last_offset, size + SIZE_END)
 
 
 def _spaced(entries: Iterable[_Entry], split_bytes: int, start: int) -> list[_Entry]:

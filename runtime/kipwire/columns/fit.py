@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import pyarrow as pa
 
-from kipwire.errors import EncodeError
-from kipwire.walk import path_text
+from kipwire.paths import Visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,14 +24,7 @@ def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> Non
     _Check(cls).struct(shape, given)
 
 
-class _Check:
-    def __init__(self, cls: type[Message]) -> None:
-        self.cls = cls
-        self.path: list[str | int] = []
-
-    def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), reason)
-
+class _Check(Visitor):
     def struct(self, shape: Shape, given: pa.DataType) -> None:
         if not pa.types.is_struct(given):
             self.fail(f"must be a struct, not {given}")

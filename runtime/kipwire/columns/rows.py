@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too
 from kipwire.columns.soundness import expect_sound
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.garbage import no_garbage_collection
-from kipwire.walk import path_text
+from kipwire.paths import Visitor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,15 +149,8 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
         raise too_much() from error
 
 
-class _Maker:
-    """Makes one message of the plain values that Arrow gives, keeping track of the path."""
-
-    def __init__(self, cls: type[Message]) -> None:
-        self.cls = cls
-        self.path: list[str | int] = []
-
-    def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), reason)
+class _Maker(Visitor):
+    """Makes one message of the plain values that Arrow gives."""
 
     def struct(self, shape: Shape, values: dict[str, Any]) -> Any:
         made = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from struct import Struct as Packer
 
 from kafka_records.message_and_offset import v0, v1
 from kipwire.compression import (
@@ -16,6 +15,7 @@ from kipwire.compression import (
 )
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.heads import FORMATS, KEYS, MAGIC, SIZE, SIZE_END
 from kipwire.records.model import Record, RecordBatch
 from kipwire.records.places import decode
 from kipwire.wire import new
@@ -36,12 +36,6 @@ _LAYOUTS: tuple[type[Entry], type[Entry]] = (v0.MessageAndOffset, v1.MessageAndO
 _CODECS = COMPRESSIONS[:4]
 """What came before zstd."""
 
-_crc_magic_and_attributes = Packer(">Ibb")
-_CRC = 12
-_ATTRIBUTES = 17
-_SIZE_END = 12
-"""Where an entry's size ends, and what it counts begins."""
-
 
 def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
     """The entry that the bytes are, from the first to the last.
@@ -49,14 +43,15 @@ def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> Reco
     Raises:
         DecodeError: they are none.
     """
-    crc, magic, attributes = _crc_magic_and_attributes.unpack_from(data, _CRC)
+    magic = data[MAGIC]
+    crc, attributes = FORMATS[magic].crc_and_attributes.unpack_from(data, FORMATS[magic].crc)
     try:
         entry: Entry = decode(_LAYOUTS[magic], data, check_crcs=check_crcs)
     except DecodeError as error:
         raise place.error(magic, error.path, error.offset, error.reason) from None
     if entry.compression_type >= len(_CODECS):
         reason = f"magic {magic} has no compression {entry.compression_type}; it has 0 to {len(_CODECS) - 1}"
-        raise place.error(magic, "attributes", _ATTRIBUTES, reason)
+        raise place.error(magic, "attributes", FORMATS[magic].attributes, reason)
     is_plain = entry.compression_type == 0
     batch = new(RecordBatch)
     if is_plain:
@@ -140,14 +135,14 @@ def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: boo
         if len(entries) == limits.items:
             raise place.error(magic, "value", at, limits.too_many)
         path = f"records[{len(entries)}]"
-        end = pos + _SIZE_END + int.from_bytes(data[pos + 8 : pos + _SIZE_END], "big", signed=True)
+        end = pos + SIZE_END + int.from_bytes(data[pos + SIZE : pos + SIZE_END], "big", signed=True)
         if not pos < end <= len(data):
             end = len(data)  # the size is wrong, which the layout's reader will tell
         try:
             entry = decode(_LAYOUTS[magic], data[pos:end], check_crcs=check_crcs)
             if entry.compression_type:
                 reason = "a message inside of a compressed one may not be compressed itself"
-                raise DecodeError(entry.NAME, magic, "attributes", _ATTRIBUTES, reason)
+                raise DecodeError(entry.NAME, magic, "attributes", FORMATS[magic].attributes, reason)
         except DecodeError as error:
             where = f"at byte {pos + error.offset} of the {len(data)} that the value decompresses to"
             raise place.error(magic, f"{path}.{error.path}", at, f"{error.reason} ({where})") from None
@@ -160,7 +155,7 @@ def _inner_entries(wrapper: Entry, data: bytes, place: Place, *, check_crcs: boo
 
 def _value_at(wrapper: Entry) -> int:
     """Where the value of an entry starts."""
-    return (30 if wrapper.VERSION == 1 else 22) + len(wrapper.key or b"") + 4
+    return KEYS[wrapper.VERSION] + len(wrapper.key or b"") + 4
 
 
 def write_message_set(

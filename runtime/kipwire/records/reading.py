@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from struct import Struct as Packer
-
 from kipwire.records import message_sets, record_batches
+from kipwire.records.heads import FORMATS, HEAD, MAGIC, SIZE, SIZE_END
 from kipwire.records.limits import Limits
 from kipwire.records.places import Place
 
@@ -26,13 +25,7 @@ MAX_ITEMS = 2**20
 """Records and headers together that a batch may have unless told otherwise: twice what 1 MiB has place for, of the
 smallest headers."""
 
-_SIZE_END = 12
-_TO_MAGIC = Packer(">qiib").unpack
-"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
-_HEAD = 17
-"""Bytes of that."""
-_SMALLEST = (14, 14 + 8, 49)
-"""By magic: bytes behind the size that a batch has at least."""
+_SMALLEST = min(one.smallest for one in FORMATS)
 
 
 def read_batches(
@@ -87,24 +80,25 @@ def batches_in(
 ) -> Iterator[RecordBatch]:
     """The batches from `start` to `end` of what `take` gives bytes of, by position and size."""
     number = 0
-    while end - start >= _SIZE_END:
+    while end - start >= SIZE_END:
         place = Place(number, start, file)
-        head = take(start, _HEAD)
-        is_whole = len(head) == _HEAD
-        _, size, _, magic = _TO_MAGIC(head if is_whole else head.ljust(_HEAD, b"\0"))
-        if size < _SMALLEST[0]:
-            raise place.error(2, "batch_length", 8, f"{size} bytes are no batch; the smallest has {_SMALLEST[0]}")
+        head = take(start, HEAD.size)
+        is_whole = len(head) == HEAD.size
+        _, size, _, magic = HEAD.unpack(head if is_whole else head.ljust(HEAD.size, b"\0"))
+        if size < _SMALLEST:
+            raise place.error(2, "batch_length", SIZE, f"{size} bytes are no batch; the smallest has {_SMALLEST}")
         if not is_whole:
             return
         if not 0 <= magic <= 2:
-            raise place.error(magic, "magic", 16, f"there is no message format {magic}; there are 0, 1 and 2")
-        if size < _SMALLEST[magic]:
-            reason = f"{size} bytes are no batch of magic {magic}; the smallest has {_SMALLEST[magic]}"
-            raise place.error(magic, "batch_length" if magic == 2 else "message_size", 8, reason)
-        size += _SIZE_END
+            raise place.error(magic, "magic", MAGIC, f"there is no message format {magic}; there are 0, 1 and 2")
+        form = FORMATS[magic]
+        if size < form.smallest:
+            reason = f"{size} bytes are no batch of magic {magic}; the smallest has {form.smallest}"
+            raise place.error(magic, form.size_name, SIZE, reason)
+        size += SIZE_END
         if max_batch_size is not None and max_batch_size < size <= end - start:
             reason = f"{size:,} bytes of one batch; it may have {max_batch_size:,} (max_batch_size)"
-            raise place.error(magic, "batch_length" if magic == 2 else "message_size", 8, reason)
+            raise place.error(magic, form.size_name, SIZE, reason)
         data = take(start, size) if size <= end - start else b""
         if len(data) < size:  # cut short, or a file that has become shorter
             return

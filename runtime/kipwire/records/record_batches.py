@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from operator import attrgetter
-from struct import Struct as Packer
 
 from kafka_records.record_batch.v2 import RecordBatch as BatchLayout
 from kipwire.compression import COMPRESSIONS, CompressedDataError, compress, decompress
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.records.checks import TIMESTAMP_TYPES, expect_one_of, ordered_records
+from kipwire.records.heads import FORMATS, RECORDS, RECORDS_COUNT
 from kipwire.records.model import RecordBatch
 from kipwire.records.places import decode
 from kipwire.records.sections import has_more_items, read_section, write_section
@@ -25,11 +25,7 @@ if TYPE_CHECKING:
     from kipwire.records.places import Place
 
 _timestamp: Callable[[Record], int] = attrgetter("timestamp")
-_crc_and_attributes = Packer(">Ih")
-_CRC = 17
-_ATTRIBUTES = 21
-_RECORDS_COUNT = 57
-_RECORDS = 61
+_format = FORMATS[2]
 
 
 def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> RecordBatch:
@@ -42,10 +38,10 @@ def read(data: bytes, place: Place, *, check_crcs: bool, limits: Limits) -> Reco
         header = decode(BatchLayout, data, check_crcs=check_crcs)
     except DecodeError as error:
         raise place.error(2, error.path, error.offset, error.reason) from None
-    crc, attributes = _crc_and_attributes.unpack_from(data, _CRC)
+    crc, attributes = _format.crc_and_attributes.unpack_from(data, _format.crc)
     if header.compression_type >= len(COMPRESSIONS):
         reason = f"there is no compression {header.compression_type}; there are 0 to {len(COMPRESSIONS) - 1}"
-        raise place.error(2, "attributes", _ATTRIBUTES, reason)
+        raise place.error(2, "attributes", _format.attributes, reason)
     batch = new(RecordBatch)
     batch._decode = partial(_records, header, place, limits)
     batch._section = partial(_section, header, place, limits)
@@ -81,9 +77,9 @@ def _section(header: BatchLayout, place: Place, limits: Limits) -> bytes:
     try:
         section = decompress(COMPRESSIONS[header.compression_type], header.records, limits.decompressed_size)
     except CompressedDataError as error:
-        raise place.error(2, "records", _RECORDS, str(error)) from error
+        raise place.error(2, "records", RECORDS, str(error)) from error
     if has_more_items(section, limits.items):
-        raise place.error(2, "records", _RECORDS, limits.too_many)
+        raise place.error(2, "records", RECORDS, limits.too_many)
     return section
 
 
@@ -98,12 +94,12 @@ def _records(header: BatchLayout, place: Place, limits: Limits) -> list[Record]:
         records = read_section(section, header.base_offset, header.base_timestamp)
     except DecodeError as error:
         if not header.compression_type:
-            raise place.error(2, error.path, _RECORDS + error.offset, error.reason) from None
+            raise place.error(2, error.path, RECORDS + error.offset, error.reason) from None
         reason = f"{error.reason} (at byte {error.offset} of the {len(section)} that they decompress to)"
-        raise place.error(2, error.path, _RECORDS, reason) from None
+        raise place.error(2, error.path, RECORDS, reason) from None
     if len(records) != header.records_count:
         reason = f"the batch tells of {header.records_count} records, and has {len(records)}"
-        raise place.error(2, "records_count", _RECORDS_COUNT, reason)
+        raise place.error(2, "records_count", RECORDS_COUNT, reason)
     if header.timestamp_type:
         for record in records:
             record.timestamp = header.max_timestamp

@@ -1,0 +1,25 @@
+"""Walks through the values of one message, which know where they are."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NoReturn
+
+from kipwire.errors import EncodeError, JsonError
+from kipwire.walk import path_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kipwire.structs import Message
+
+
+class Visitor:
+    """One walk: whoever goes into a field or an element adds it to the path, and takes it off again."""
+
+    error: ClassVar[type[EncodeError | JsonError]] = EncodeError
+
+    def __init__(self, message: type[Message]) -> None:
+        self.message = message
+        self.path: list[str | int] = []
+
+    def fail(self, reason: str) -> NoReturn:
+        raise self.error(self.message.NAME, self.message.VERSION, path_text(self.path), reason)

@@ -1,0 +1,41 @@
+"""Where fields stand that are read without decoding a batch; a test checks it against the specs of kafka_records."""
+
+from __future__ import annotations
+
+from struct import Struct as Packer
+from typing import NamedTuple
+
+HEAD = Packer(">qiib")
+"""What all formats start with: an offset, how many bytes follow that size, four bytes of their own, the magic."""
+SIZE = 8
+SIZE_END = 12
+MAGIC = 16
+
+KEYS = (22, 30)
+"""Of magic 0 and 1: the first byte of the key, after its length; the length of the value follows it."""
+
+LAST_OFFSET_DELTA = 23
+"""Of magic 2, as are these."""
+RECORDS_COUNT = 57
+RECORDS = 61
+
+
+class Format(NamedTuple):
+    """What depends on the magic."""
+
+    size_name: str
+    """The field of the size."""
+    smallest: int
+    """Bytes after the size that a batch has at least."""
+    crc: int
+    attributes: int
+    crc_and_attributes: Packer
+    """From the checksum on."""
+
+
+FORMATS = (
+    Format("message_size", 14, 12, 17, Packer(">Ixb")),
+    Format("message_size", 22, 12, 17, Packer(">Ixb")),
+    Format("batch_length", 49, 17, 21, Packer(">Ih")),
+)
+"""By magic."""

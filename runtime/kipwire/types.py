@@ -1,0 +1,99 @@
+"""The types of the spec language, one row each: the only table of facts about them.
+
+The generator, the codecs, the checks of values, the JSON form and the columns read it; the kernel's own table is tested
+against it. A new type begins here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Kind = Literal["bool", "integer", "float", "uuid", "text", "blob"]
+
+
+class Type(NamedTuple):
+    """A primitive type of the spec language."""
+
+    name: str
+    """Its name in specs."""
+    kind: Kind
+    """What its values are in Python: `text` is a str, `blob` is bytes, the others are as they say."""
+    code: str
+    """The code of its fixed form in the format of the `struct` module; "" where its width varies."""
+    width: int
+    """Bytes of its fixed form; 0 where its width varies."""
+    signed: bool
+    """Whether an integer has a sign."""
+    encodable: bool
+    """Whether it may have a KIP-625 `encoding`."""
+    nullable: bool
+    """Whether a value may be null."""
+    annotation: str
+    """The Python type of its values, as generated code writes it."""
+    default: str
+    """The default of a field that gives none, as a Python expression."""
+    arrow: str
+    """The type of its Arrow column, as `pyarrow.type_for_alias` knows it; `binary16` is that of 16 bytes."""
+
+    @property
+    def bits(self) -> int:
+        """Bits of its fixed form."""
+        return 8 * self.width
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The lowest and the highest value of an integer."""
+        return (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.signed else (0, (1 << self.bits) - 1)
+
+
+TYPES = {
+    row.name: row
+    for row in (
+        #    name       kind       code   width  signed encodable nullable annotation   default          arrow
+        Type("bool",    "bool",    "B",   1,     False, False,    False,   "bool",      "False",         "bool"),
+        Type("int8",    "integer", "b",   1,     True,  False,    False,   "int",       "0",             "int8"),
+        Type("int16",   "integer", "h",   2,     True,  True,     False,   "int",       "0",             "int16"),
+        Type("uint16",  "integer", "H",   2,     False, False,    False,   "int",       "0",             "uint16"),
+        Type("int32",   "integer", "i",   4,     True,  True,     False,   "int",       "0",             "int32"),
+        Type("uint32",  "integer", "I",   4,     False, False,    False,   "int",       "0",             "uint32"),
+        Type("int64",   "integer", "q",   8,     True,  True,     False,   "int",       "0",             "int64"),
+        Type("float64", "float",   "d",   8,     False, False,    False,   "float",     "0.0",           "float64"),
+        Type("uuid",    "uuid",    "16s", 16,    False, False,    False,   "uuid.UUID", "ZERO_UUID",     "binary16"),
+        Type("string",  "text",    "",    0,     False, False,    True,    "str",       '""',            "string"),
+        Type("bytes",   "blob",    "",    0,     False, False,    True,    "bytes",     'b""',           "binary"),
+        Type("records", "blob",    "",    0,     False, False,    True,    "bytes",     "None",          "binary"),
+    )
+}  # fmt: skip
+"""By name."""
+
+
+class Encoding(NamedTuple):
+    """How an integer is written (KIP-625)."""
+
+    form: Literal["fixed", "packed", "upacked"]
+    """Of a fixed width, a zigzag varint, or a varint of the two's complement pattern."""
+    bits: int
+    """The width of the values it can carry: 16, 32 or 64."""
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The lowest and the highest value it can carry."""
+        return -(1 << self.bits - 1), (1 << self.bits - 1) - 1
+
+    def __str__(self) -> str:
+        return f"{self.form}{self.bits}"
+
+
+ENCODINGS = {
+    str(one): one
+    for one in (
+        *(Encoding("fixed", bits) for bits in (16, 32, 64)),
+        *(Encoding("packed", bits) for bits in (16, 32, 64)),
+        *(Encoding("upacked", bits) for bits in (16, 32, 64)),
+    )
+}
+"""KIP-625's nine encodings, by name."""

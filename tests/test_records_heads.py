@@ -1,0 +1,57 @@
+"""The places in batches that are read without decoding one are those of the specs."""
+
+from __future__ import annotations
+
+from struct import Struct as Packer
+
+import pytest
+
+from kafka_records.message_and_offset import v0, v1
+from kafka_records.record_batch.v2 import RecordBatch
+from kipgen.inspect import Piece, inspect_message
+from kipwire import Message
+from kipwire.records import heads
+
+KEY = b"a key"
+SMALLEST: list[Message] = [v0.MessageAndOffset(), v1.MessageAndOffset(), RecordBatch()]
+WITH_KEY: list[Message] = [v0.MessageAndOffset(key=KEY), v1.MessageAndOffset(key=KEY)]
+
+
+def fields(message: Message) -> dict[str, Piece]:
+    """The last piece of bytes of each field."""
+    inspection = inspect_message(type(message), message.encode())
+    assert inspection.fault is None
+    return {piece.path: piece for piece in inspection.pieces}
+
+
+@pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
+def test_heads_of_batches_stand_where_the_specs_say(message: Message) -> None:
+    found, form = fields(message), heads.FORMATS[message.VERSION]
+    offset, size, _, magic = heads.HEAD.unpack_from(message.encode())
+    assert (found["magic"].start, found["magic"].end, magic) == (heads.MAGIC, heads.HEAD.size, message.VERSION)
+    assert (found[form.size_name].start, found[form.size_name].end) == (heads.SIZE, heads.SIZE_END)
+    assert size == found[form.size_name].value == form.smallest
+    assert offset == found["base_offset" if magic == 2 else "offset"].value
+    assert (found["crc"].start, found["attributes"].start) == (form.crc, form.attributes)
+    assert form.crc + form.crc_and_attributes.size == found["attributes"].end
+
+
+@pytest.mark.parametrize("message", WITH_KEY, ids=lambda message: f"magic {message.VERSION}")
+def test_keys_of_messages_stand_where_the_specs_say(message: Message) -> None:
+    assert message.encode()[heads.KEYS[message.VERSION] :].startswith(KEY)
+
+
+def test_fields_of_record_batches_stand_where_the_specs_say() -> None:
+    found = fields(RecordBatch(last_offset_delta=7, records_count=9))
+    assert found["last_offset_delta"].start == heads.LAST_OFFSET_DELTA
+    assert found["records_count"].start == heads.RECORDS_COUNT
+    assert found["records"].start == heads.RECORDS
+
+
+@pytest.mark.parametrize("message", SMALLEST, ids=lambda message: f"magic {message.VERSION}")
+def test_checksum_and_attributes_are_read_from_their_fields(message: Message) -> None:
+    found, form = fields(message), heads.FORMATS[message.VERSION]
+    data = bytearray(message.encode())
+    width = found["attributes"].end - form.attributes
+    Packer(">b" if width == 1 else ">h").pack_into(data, form.attributes, 5)
+    assert form.crc_and_attributes.unpack_from(data, form.crc) == (found["crc"].value, 5)
