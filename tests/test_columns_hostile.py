@@ -351,7 +351,8 @@ def test_records_are_added_by_one_thread_at_a_time_whatever_its_arguments_do() -
 
         __int__ = __index__
 
-    assert table.add(0, record * 3, 3, 0, 0, Hostile())
+    append_time: Any = Hostile()
+    assert table.add(0, record * 3, 3, 0, 0, append_time)
     assert inner == [True]
     assert table.count == 5
     assert bytes(table.take()[0][1][1]) == b"".join(n.to_bytes(4, sys.byteorder) for n in (1, 1, 0, 0, 0))
