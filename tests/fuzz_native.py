@@ -51,7 +51,7 @@ def seeds() -> list[tuple[type[Message], bytes]]:
     for package in (kafka_records, proposals, *generated):
         for name in package.names():
             classes = [package.message(name, version) for version in package.versions(name)]
-            found += 20 * [(cls, cls().encode()) for cls in classes if cls.LAYOUT is None]
+            found += 20 * [(cls, cls().encode()) for cls in classes if cls.TYPE != "layout"]
     return found
 
 

@@ -13,7 +13,7 @@ from kipgen.problems import Problem
 from kipgen.shape import Shape, out_of_range, shown
 from kipgen.source import Document, JsonPath, WrittenFloat
 from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
-from kipgen.types import Encoding, FieldType, encoding_property
+from kipgen.types import Encoding, FieldType, encoding_property, parse_encoding
 from kipgen.versions import Versions
 
 if TYPE_CHECKING:
@@ -376,7 +376,7 @@ def _encodings(node: Node, property_: str, versions: Versions) -> tuple[tuple[Ve
 
 def _encoding(node: Node, property_: str, name: object, *key: str) -> Encoding | None:
     try:
-        return Encoding.parse(str(name))
+        return parse_encoding(str(name))
     except ValueError as error:
         node.report(property_, "encoding-name", str(error), *key)
         return None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.metadata import computed_fields, fields_metadata
 from kipgen.rows import AlikeRow, alike_row, fixed_row
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
@@ -55,8 +56,6 @@ class PyField(FieldLayout):
     """What stands for the default in the signature of `__init__`."""
     metadata_default: str
     """What stands for the default in the field's metadata."""
-    about_literal: str
-    """The field's meaning as a string literal, in several pieces where it is long."""
     element_kind: str
     """The type of fixed width that stands on the wire for an element, where there is one."""
     element_width: int
@@ -101,6 +100,11 @@ class PyStruct:
     def slots(self) -> str:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
+
+    @property
+    def metadata(self) -> tuple[str, ...]:
+        """What stands in `FIELDS`."""
+        return fields_metadata(self.fields)
 
 
 def slots_expression(fields: Sequence[PyField]) -> str:
@@ -192,7 +196,6 @@ def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = f
         default_expression=default,
         parameter_default="kipwire.DEFAULT" if made_anew else default,
         metadata_default="()" if made_anew else default,
-        about_literal=_literal(field.about),
         element_kind=kind,
         element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
     )
@@ -232,19 +235,15 @@ def quoted(text: str) -> str:
     return '"' + literal[1:-1].replace("\\'", "'") + '"'
 
 
-def _literal(text: str) -> str:
-    """A string literal that fits the line length, in adjacent pieces if need be."""
-    pieces = textwrap.wrap(text, LINE_LENGTH - 22, break_long_words=False, drop_whitespace=False) or [""]
-    return " ".join(quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(quoted, pieces))})"
-
-
 def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
     lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
-    if fields:
-        lines += ["", "Attributes:"]
-        for field in fields:
-            lines += _wrap(f"{field.attribute} ({_type_note(field)}): {_meaning(field)}", "    ", "        ")
+    entries = [f"{field.attribute} ({_type_note(field)}): {_meaning(field)}" for field in fields]
+    for field, note in computed_fields(struct.parts):
+        about = field.about or "See the spec."
+        entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
+    if entries:
+        lines += ["", "Attributes:", *(line for entry in entries for line in _wrap(entry, "    ", "        "))]
     return docstring_text(lines)
 
 

@@ -67,3 +67,17 @@ class Malformed(Exception):
     It carries nothing: the place and the reason are found by walking the message again, so that the good path need
     not keep track of them.
     """
+
+
+def path_text(path: list[str | int]) -> str:
+    """A path as people read it: `topics[0].name`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def short_text(value: object) -> str:
+    """A value as errors show it."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

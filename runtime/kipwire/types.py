@@ -71,6 +71,12 @@ TYPES = {
 """By name."""
 
 
+def kind_of(element: str) -> Kind | Literal["struct"]:
+    """What values of a type are; the name of a struct is that of no primitive."""
+    row = TYPES.get(element)
+    return "struct" if row is None else row.kind
+
+
 class Encoding(NamedTuple):
     """How an integer is written (KIP-625)."""
 

@@ -1,45 +1,32 @@
-"""Checks the values of a message against the metadata of its class, to tell which of them cannot be written."""
+"""Checks the values of a message against the plan of its class, to find out which of them cannot be written."""
 
 from __future__ import annotations
 
 import struct
 import uuid
+from itertools import pairwise
 from operator import index
 from typing import Any, NoReturn
 
 from kipwire import wire
-from kipwire.errors import EncodeError
-from kipwire.plan import minimum_size
-from kipwire.structs import Struct
-from kipwire.walk import FIXED, path_text
+from kipwire.errors import EncodeError, path_text, short_text
+from kipwire.plan import struct_plan
+from kipwire.sizes import elements_size, has_prefix, is_present, items_size
+from kipwire.types import ENCODINGS, TYPES, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kipwire.fields import Field
-    from kipwire.structs import Message
-
-INTEGER_BITS = {
-    "int8": (8, True),
-    "int16": (16, True),
-    "uint16": (16, False),
-    "int32": (32, True),
-    "uint32": (32, False),
-    "int64": (64, True),
-}
-"""Width and sign of the integer types."""
-
-
-def integer_range(element: str, encoding: str | None) -> tuple[int, int]:
-    """The lowest and highest value of an integer type under its encoding."""
-    bits, signed = (int(encoding[-2:]), True) if encoding else INTEGER_BITS[element]
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-
+    from kipwire.plan import Item, Plan
+    from kipwire.structs import Message, Struct
 
 def field_range(field: Field) -> tuple[int, int]:
     """The lowest and highest value of an integer field."""
-    return integer_range(field.element, field.encoding) if field.bits is None else (0, (1 << field.bits) - 1)
+    if field.bits is not None:
+        return 0, (1 << field.bits) - 1
+    return TYPES[field.element].range if field.encoding is None else ENCODINGS[field.encoding].range
 
 
 def out_of_range(field: Field, number: int) -> str:
@@ -64,7 +51,7 @@ def check(message: Message) -> None:
     Raises:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
     """
-    Checker(message).struct(message)
+    Checker(message).struct(struct_plan(type(message)), message)
 
 
 class Checker:
@@ -77,26 +64,39 @@ class Checker:
     def fail(self, reason: str) -> NoReturn:
         raise EncodeError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
 
-    def struct(self, item: Struct) -> None:
-        if item.LAYOUT is not None:
-            from kipwire.layout_values import check_layout  # here, since few programs use layouts
-
-            check_layout(self, item)
-            return
-        for field in item.FIELDS:
-            self.path.append(field.name)
-            value = self.attribute(item, field)
-            if not (field.tag is not None and field.is_default(value)):
-                self.field(field, value)
-            self.path.pop()
-        if item.FLEXIBLE:
+    def struct(self, plan: Plan, struct: Struct) -> None:
+        for item in plan.in_order:
+            for one in item.bits or (item,):
+                if one.role == "value":
+                    self.path.append(one.name)
+                    self.value(one, struct)
+                    self.path.pop()
+        if plan.flexible:
             self.path.append("unknown_tagged_fields")
-            self.unknown(item)
+            self.unknown(struct)
             self.path.pop()
+        if not plan.is_plain:
+            self.sizes(plan, struct)
 
-    def attribute(self, item: Struct, field: Field) -> Any:
+    def value(self, item: Item, struct: Struct) -> None:
+        """The value of one attribute."""
+        value = self.attribute(struct, item)
+        if item.tag is not None and item.field.is_default(value):
+            return
+        if value is None:
+            if not item.nullable:
+                self.fail("must not be null in this version")
+        elif item.array:
+            self.array(item, value, struct)
+        elif item.field.prefix:
+            size = len(self.text(value)) if item.kind == "string" else self.bytes(value).nbytes
+            self.prefix(item, size, f"{item.field.element} of {size} bytes", struct)
+        else:
+            self.element(item, value)
+
+    def attribute(self, struct: Struct, item: Item) -> Any:
         try:
-            return getattr(item, field.name)
+            return getattr(struct, item.name)
         except AttributeError:
             self.fail("the attribute is missing")
 
@@ -115,27 +115,32 @@ class Checker:
             self.bytes(value)
             self.path.pop()
 
-    def field(self, field: Field, value: object) -> None:
-        if value is None:
-            self.null(field)
-        elif field.array:
-            self.array(field, value)
-        else:
-            self.element(field, value)
-
-    def null(self, field: Field) -> None:
-        if not field.nullable:
-            self.fail("must not be null in this version")
-
-    def array(self, field: Field, value: object) -> None:
-        elements = self.elements(value)
-        limit = wire.MAX_LENGTH
-        if field.struct is not None and minimum_size(field.struct) == 0:
-            limit = wire.MAX_EMPTY_ELEMENTS
-        if len(elements) > limit:
-            self.fail(f"array of {len(elements)} elements; the longest has {limit}")
+    def array(self, item: Item, value: object, struct: Struct) -> None:
+        elements, field = self.elements(value), item.field
+        if not field.sized:
+            self.prefix(item, len(elements), f"array of {len(elements)} elements", struct)
+        if field.same_length_as:
+            self.same_length(elements, field.same_length_as, struct)
         for element in self.each(elements):
-            self.element(field, element)
+            self.element(item, element)
+        if field.sorted_by:
+            self.keys(elements, field.sorted_by)
+        if field.sized and not (item.presence and not is_present(item, struct)):
+            size = elements_size(item, elements)
+            self.prefix(item, size, f"array of {size} bytes", struct)
+
+    def prefix(self, item: Item, number: int, what: str, struct: Struct) -> None:
+        """See that what stands before a value can say how long it is."""
+        form = item.field.prefix
+        if not form:
+            is_empty = item.plan is not None and item.plan.minimum_size == 0
+            limit = wire.MAX_EMPTY_ELEMENTS if is_empty else wire.MAX_LENGTH
+            if number > limit:
+                self.fail(f"{what}; the longest has {limit}")
+        elif has_prefix(item, struct):
+            _, most = TYPES["int16" if form == "int16" else "int32"].range
+            if number > most:
+                self.fail(f"{what}; {form} before it tells of {most} at most")
 
     def elements(self, value: object) -> Sequence[object]:
         if not isinstance(value, (list, tuple)):
@@ -151,21 +156,22 @@ class Checker:
             yield element
             self.path.pop()
 
-    def element(self, field: Field, value: object) -> None:
-        kind = field.element
-        if field.struct is not None:
-            self.struct(self.of_class(field.struct, value))
-        elif kind in INTEGER_BITS:
-            self.integer(field, value)
+    def element(self, item: Item, value: object) -> None:
+        """A value of which the type says how long it is, or an element of an array; they all are such."""
+        kind = kind_of(item.field.element)
+        if item.plan is not None:
+            self.struct(item.plan, self.of_class(item.plan.cls, value))
+        elif kind == "integer":
+            self.integer(item.field, value)
         elif kind == "bool":
             if value not in (False, True):
                 self.fail(f"must be True or False, not {value!r}")
-        elif kind == "float64":
+        elif kind == "float":
             self.float(value)
         elif kind == "uuid":
             if not isinstance(value, uuid.UUID):
                 self.fail(f"must be a uuid.UUID, not {_kind(value)}")
-        elif kind == "string":
+        elif kind == "text":
             self.string(value)
         else:
             self.bytes(value)
@@ -187,7 +193,7 @@ class Checker:
 
     def float(self, value: object) -> None:
         try:
-            FIXED["float64"].pack(value)
+            struct.pack(">d", value)
         except struct.error:
             self.fail(f"must be a float, not {_kind(value)}")
 
@@ -209,6 +215,37 @@ class Checker:
         if not isinstance(value, (bytes, bytearray, memoryview)):
             self.fail(f"must be bytes, not {_kind(value)}")
         return memoryview(value)
+
+    # What a value has to do with others.
+
+    def same_length(self, elements: Sequence[object], other: str, struct: Struct) -> None:
+        theirs = getattr(struct, other)
+        if theirs is None or len(theirs) != len(elements):
+            there = "is null" if theirs is None else f"has {len(theirs)}"
+            self.fail(f"array of {len(elements)} elements, but {other} {there}; both must have as many")
+
+    def keys(self, elements: Sequence[object], name: str) -> None:
+        keys = [getattr(element, name) for element in elements]
+        try:
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            twins = [(one, other) for one, other in pairwise(order) if keys[one] >= keys[other]]
+        except TypeError:
+            self.fail(f"the elements cannot be put in order: values of {name} cannot be compared")
+        if twins:
+            first, second = twins[0]
+            self.path += [second, name]
+            self.fail(f"element {first} has the key {short_text(keys[first])} too; no two may have the same")
+
+    def sizes(self, plan: Plan, struct: Struct) -> None:
+        """See that a struct's size can say how many bytes stand behind it."""
+        for number, item in enumerate(plan.items):
+            if item.role == "size":
+                _, most = field_range(item.field)
+                behind = items_size(plan.items[number + 1 :], struct)
+                if behind > most:
+                    self.path.append(item.name)
+                    form = item.field.encoding or item.field.type
+                    self.fail(f"{behind} bytes stand behind it; a size in the form of {form} tells of {most} at most")
 
 
 def _kind(value: object) -> str:

@@ -6,8 +6,7 @@ from typing import NoReturn
 
 import pyarrow as pa
 
-from kipwire.errors import EncodeError
-from kipwire.walk import path_text
+from kipwire.errors import EncodeError, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError, decode_error_of_row, encode_error_of_row, too_much
-from kipwire.errors import DecodeError, EncodeError
+from kipwire.errors import DecodeError, EncodeError, path_text
 from kipwire.garbage import no_garbage_collection
-from kipwire.walk import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
