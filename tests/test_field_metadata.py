@@ -1,4 +1,4 @@
-"""What classes say of their fields: the text of the spec, read from the docstring, and facts about types stated once."""
+"""What classes say of their fields: the text of the spec, read from docstrings; facts about types are stated once."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, 
     """Compare the texts of a class and of those in it; gives how many these were."""
     expected = {name: " ".join(text.split()) for name, text in abouts(fields, version)}
     assert {field.name: field.about for field in cls.FIELDS} == expected
-    inner = [field for field in cls.FIELDS if field.struct is not None]
-    return len(expected) + sum(
-        check_abouts(field.struct, spec, spec.struct(field.element).fields, version)  # type: ignore[arg-type]
-        for field in inner
-    )
+    count = len(expected)
+    for field in cls.FIELDS:
+        if field.struct is not None:
+            count += check_abouts(field.struct, spec, spec.struct(field.element).fields, version)
+    return count
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
@@ -77,7 +77,14 @@ def test_fields_of_versions_that_share_a_class_are_explained() -> None:
 
 @pytest.mark.parametrize("margin", ["    ", ""], ids=["as written", "as since Python 3.13"])
 def test_docstrings_are_read_with_and_without_indentation(margin: str) -> None:
-    lines = ["All.", "", "Attributes:", "    one (int32, tag 1): First", "        line: two.", "    two (bool): Second."]
+    lines = [
+        "All.",
+        "",
+        "Attributes:",
+        "    one (int32, tag 1): First",
+        "        line: two.",
+        "    two (bool): Second.",
+    ]
     docstring = "\n".join([lines[0], *(line and margin + line for line in lines[1:])]) + f"\n{margin}"
     owner = type("Owner", (Struct,), {"__doc__": docstring, "FIELDS": (Field("one", "One", "int32", default=0),)})
     assert owner.FIELDS[0].about == "First line: two."  # type: ignore[attr-defined]
@@ -113,10 +120,12 @@ def test_widths_and_ranges_are_those_of_the_struct_module() -> None:
 
 @pytest.mark.skipif(not native.in_use, reason="the kernel is not built")
 def test_the_kernel_has_the_same_types() -> None:
-    from kipwire._kernel import KINDS
+    from kipwire import _kernel
+
+    kinds: dict[str, tuple[int, int, int]] = vars(_kernel)["KINDS"]
 
     fixed = {row.name: row.width for row in TYPES.values() if row.width}
     varints = {name: one.bits for name, one in ENCODINGS.items() if one.form != "fixed"}
-    assert set(KINDS) == {*fixed, *varints, "string", "bytes", "struct"}
-    assert {name: KINDS[name][1:] for name in fixed} == {name: (0, width) for name, width in fixed.items()}
-    assert {name: KINDS[name][1:] for name in varints} == {name: (bits, 1) for name, bits in varints.items()}
+    assert set(kinds) == {*fixed, *varints, "string", "bytes", "struct"}
+    assert {name: kinds[name][1:] for name in fixed} == {name: (0, width) for name, width in fixed.items()}
+    assert {name: kinds[name][1:] for name in varints} == {name: (bits, 1) for name, bits in varints.items()}

@@ -272,7 +272,7 @@ def test_plan_of_a_layout_tells_every_part() -> None:
     ]
     assert (key.prefix, key.behind, value.prefix, value.behind) == ("uvarint", 4, "rest", 4)
     assert key.partner is value.presence is bits.bits[1]
-    assert value.presence is not None and not value.presence.means_present and value.presence.part == 1
+    assert value.presence is not None and not value.presence.means_present and value.presence.number == 1
 
 
 # Records, which the kernel reads and writes without the instances of their layout.

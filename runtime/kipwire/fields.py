@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kipwire.structs import Struct
 
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
+    Owner = type[Struct] | None
     Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 
 
@@ -104,7 +105,7 @@ class Field:
         """Whether the field is (part of) the key of its struct in an array."""
         self.entity_type = entity_type
         """What kind of thing is meant, such as `brokerId`; None where the spec does not say."""
-        self.owner: type[Struct] | None = None
+        self.owner: Owner = None
         """The class that it is a field of."""
         # The rest is of record formats alone.
         self.role = role
@@ -121,7 +122,7 @@ class Field:
         self.sized = sized
         """Whether that number is the bytes of all elements of an array; else it is how many there are."""
         self.size_only_with = size_only_with
-        """The attribute together with which the prefix stands there; where that is absent, this value takes the rest."""
+        """The attribute together with which the prefix stands there; where that is absent, the value takes the rest."""
         self.present_if = present_if
         """The bit, by its name, that is 1 where the value is there."""
         self.absent_if = absent_if
@@ -133,8 +134,8 @@ class Field:
         self.algorithm = algorithm
         """Of a checksum: `crc32` or `crc32c`."""
         self.start = start
-        """The name of what a checksum covers first: everything from there to the end of the struct or, where that stands
-        before the checksum, to the checksum itself."""
+        """The name of what a checksum covers first: everything from there to the end of the struct or, where that
+        stands before the checksum, to the checksum itself."""
 
     @property
     def is_attribute(self) -> bool:

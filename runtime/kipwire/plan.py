@@ -63,8 +63,8 @@ class Item:
         self.tag = field.tag
         """Number of a tagged field; None for a positional one."""
         self.default = field.default
-        """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults. The
-        value of a constant."""
+        """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults.
+        The value of a constant."""
 
     @property
     def plan(self) -> Plan | None:
@@ -73,8 +73,10 @@ class Item:
 
     @property
     def prefix(self) -> str:
-        """What stands before it and says how long it is: as `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is
-        null; elsewhere null is -1. Empty where its type says it."""
+        """What stands before it and says how long it is; empty where its type says it.
+
+        As `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; elsewhere null is -1.
+        """
         if self.field.prefix or not self.array:
             return self.field.prefix or self.element_prefix
         return "uvarint_plus_one" if self.compact else "int32"

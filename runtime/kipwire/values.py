@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kipwire.plan import Item, Plan
     from kipwire.structs import Message, Struct
 
+
 def field_range(field: Field) -> tuple[int, int]:
     """The lowest and highest value of an integer field."""
     if field.bits is not None:

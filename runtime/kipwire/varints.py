@@ -1,4 +1,4 @@
-"""The unsigned varints of one and two bytes: a table of its own, as it takes a moment to make and few programs use it."""
+"""The unsigned varints of one and two bytes: a table of its own, since few programs need it and it takes a moment."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     `tag`, the number of one, `size`, its size in bytes, and `unknown`, the content of one that the spec does not know.
 
     Of record formats also: `size` in bytes of all elements of an array, or of the rest of a struct; `bits`, an integer
-    whose bits have names, followed by a `value` for each attribute and a `marker` for each bit that says whether a value
-    is there; `constant`; `checksum`.
+    whose bits have names, followed by a `value` for each attribute and a `marker` for each bit that says whether a
+    value is there; `constant`; `checksum`.
     """
     field: Field | None
     """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
@@ -60,7 +60,9 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
         if field is None or self.role == "tag" or (self.role == "size" and field.tag is not None):
             return _TAGGED_KINDS[self.role]
         if form:
-            what = "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
+            what = (
+                "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
+            )
             return f"compact {what}" if form == "uvarint_plus_one" else f"{what} {form}"
         if field.bit is not None:
             return f"bit {field.bit}" if field.bits is None else f"bits {field.bit}-{field.bit + field.bits - 1}"
@@ -330,7 +332,7 @@ class Walker(Place):
         if item.role == "constant":
             self.tell("constant", pos, end, number, field)
             if number != item.default:
-                self.fail(pos, f"is {number}; it must be {item.default}")
+                self.fail(pos, f"is {number}; it must be {item.default!r}")
             return number, end
         self.tell("size", pos, end, number, field)
         left = self.limit - end

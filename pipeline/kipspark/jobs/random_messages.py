@@ -29,7 +29,9 @@ def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 
         unknown: whether flexible structs may have tagged fields that no version knows.
         depth: how many structs are around it.
     """
-    item = cls(**{field.name: _value(field, random, unknown, depth) for field in cls.ATTRIBUTES if _is_set(field, random)})
+    item = cls(
+        **{field.name: _value(field, random, unknown, depth) for field in cls.ATTRIBUTES if _is_set(field, random)}
+    )
     if unknown and cls.FLEXIBLE and random.random() < 0.3:
         tags = [tag for tag in random.sample(range(200), 2) if tag not in cls.DECLARED_TAGS]
         item._unknown_tagged_fields = {tag: random.choice(_BLOBS) for tag in sorted(tags)}
