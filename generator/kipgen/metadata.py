@@ -72,7 +72,7 @@ def _of_part(part: Part, attributes: Mapping[str, PyField]) -> Iterator[str]:
     else:
         yield _call(part.plain, {"role": "bits"})
         for bit in part.bits:
-            values = {"role": "presence"} if bit.presence_of else _of_value(attributes[bit.name])
+            values: Arguments = {"role": "presence"} if bit.presence_of else _of_value(attributes[bit.name])
             yield _call(bit.plain, values | {"bit": bit.lowest})
 
 

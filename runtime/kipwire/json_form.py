@@ -14,7 +14,7 @@ from operator import index
 from typing import Any, NoReturn, TypeVar
 
 from kipwire.errors import JsonError, path_text
-from kipwire.types import kind_of
+from kipwire.types import KINDS
 from kipwire.values import check, out_of_range
 from kipwire.versions import struct_in_other_versions
 
@@ -60,7 +60,7 @@ def _to_json(field: Field, value: Any) -> Any:
 def _element_to_json(field: Field) -> Callable[[Any], Any]:
     if field.struct is not None:
         return _struct_to_json
-    return _TO_JSON.get(kind_of(field.element), _same)
+    return _TO_JSON.get(KINDS.get(field.element, "struct"), _same)
 
 
 def _same(value: Any) -> Any:
@@ -160,7 +160,7 @@ class _Reader:
         return elements
 
     def element(self, field: Field, value: Any) -> Any:
-        kind = kind_of(field.element)
+        kind = KINDS.get(field.element, "struct")
         if field.struct is not None:
             return self.struct(field.struct, value)
         if kind == "integer":

@@ -66,12 +66,12 @@ class Item:
         """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults.
         The value of a constant."""
 
-    @property
+    @cached_property
     def plan(self) -> Plan | None:
         """The plan of the struct or of an array's elements; None for primitives."""
         return None if self.field.struct is None else struct_plan(self.field.struct)
 
-    @property
+    @cached_property
     def prefix(self) -> str:
         """What stands before it and says how long it is; empty where its type says it.
 
@@ -81,21 +81,21 @@ class Item:
             return self.field.prefix or self.element_prefix
         return "uvarint_plus_one" if self.compact else "int32"
 
-    @property
+    @cached_property
     def element_prefix(self) -> str:
         """The same of one element of an array."""
         if self.kind not in ("string", "bytes"):
             return ""
         return "uvarint_plus_one" if self.compact else "int16" if self.kind == "string" else "int32"
 
-    @property
+    @cached_property
     def element_width(self) -> int:
         """Bytes of one value, or of one element of an array; 0 where not all take the same number."""
         from kipwire.types import TYPES  # here, since most messages need no look at it
 
         return TYPES[self.kind].width if self.kind in TYPES else 0
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes of all of it; 0 where that varies."""
         if self.role == "checksum":
@@ -121,6 +121,16 @@ class Plan:
         """The fields of the tag section in the order of their tags."""
         self.declared_tags = sorted(cls.DECLARED_TAGS)
         """The tags that any version has fields for: none of them can be that of an unknown field."""
+
+    @cached_property
+    def attributes(self) -> list[Item]:
+        """All values that attributes hold, in the order of the spec."""
+        return [one for item in self.in_order for one in item.bits or (item,) if one.role == "value"]
+
+    @cached_property
+    def ends_at_limit(self) -> bool:
+        """Whether the struct takes all bytes that there are, by a value that takes the rest."""
+        return any(item.field.prefix == "rest" and item.presence is None for item in self.items)
 
     @cached_property
     def minimum_size(self) -> int:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from hypothesis import strategies as st
 
 from kipwire.structs import Message, Struct
-from kipwire.types import kind_of
+from kipwire.types import KINDS
 from kipwire.values import field_range
 from kipwire.wire import MAX_STRING, MAX_TAG
 
@@ -240,7 +240,7 @@ def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
     """Values of a field that is no array, or elements of one that is."""
     if field.struct is not None:
         return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
-    kind = kind_of(field.element)
+    kind = KINDS.get(field.element, "struct")
     if kind == "integer":
         return _integers(*field_range(field))
     if kind == "blob":

@@ -70,11 +70,8 @@ TYPES = {
 }  # fmt: skip
 """By name."""
 
-
-def kind_of(element: str) -> Kind | Literal["struct"]:
-    """What values of a type are; the name of a struct is that of no primitive."""
-    row = TYPES.get(element)
-    return "struct" if row is None else row.kind
+KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPES.values()}
+"""What the values of a type are, by its name; a name that is not here is that of a struct."""
 
 
 class Encoding(NamedTuple):

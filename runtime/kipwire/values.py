@@ -12,7 +12,7 @@ from kipwire import wire
 from kipwire.errors import EncodeError, path_text, short_text
 from kipwire.plan import struct_plan
 from kipwire.sizes import elements_size, has_prefix, is_present, items_size
-from kipwire.types import ENCODINGS, TYPES, kind_of
+from kipwire.types import ENCODINGS, KINDS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
     from kipwire.structs import Message, Struct
 
 
+_RANGES = {
+    **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},
+    **{name: one.range for name, one in ENCODINGS.items()},
+}
+
+
 def field_range(field: Field) -> tuple[int, int]:
     """The lowest and highest value of an integer field."""
-    if field.bits is not None:
-        return 0, (1 << field.bits) - 1
-    return TYPES[field.element].range if field.encoding is None else ENCODINGS[field.encoding].range
+    return _RANGES[field.encoding or field.element] if field.bits is None else (0, (1 << field.bits) - 1)
 
 
 def out_of_range(field: Field, number: int) -> str:
@@ -66,12 +70,10 @@ class Checker:
         raise EncodeError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
 
     def struct(self, plan: Plan, struct: Struct) -> None:
-        for item in plan.in_order:
-            for one in item.bits or (item,):
-                if one.role == "value":
-                    self.path.append(one.name)
-                    self.value(one, struct)
-                    self.path.pop()
+        for item in plan.attributes:
+            self.path.append(item.name)
+            self.value(item, struct)
+            self.path.pop()
         if plan.flexible:
             self.path.append("unknown_tagged_fields")
             self.unknown(struct)
@@ -91,7 +93,7 @@ class Checker:
             self.array(item, value, struct)
         elif item.field.prefix:
             size = len(self.text(value)) if item.kind == "string" else self.bytes(value).nbytes
-            self.prefix(item, size, f"{item.field.element} of {size} bytes", struct)
+            self.prefix(item, size, "bytes", struct)
         else:
             self.element(item, value)
 
@@ -119,7 +121,7 @@ class Checker:
     def array(self, item: Item, value: object, struct: Struct) -> None:
         elements, field = self.elements(value), item.field
         if not field.sized:
-            self.prefix(item, len(elements), f"array of {len(elements)} elements", struct)
+            self.prefix(item, len(elements), "elements", struct)
         if field.same_length_as:
             self.same_length(elements, field.same_length_as, struct)
         for element in self.each(elements):
@@ -128,20 +130,21 @@ class Checker:
             self.keys(elements, field.sorted_by)
         if field.sized and not (item.presence and not is_present(item, struct)):
             size = elements_size(item, elements)
-            self.prefix(item, size, f"array of {size} bytes", struct)
+            self.prefix(item, size, "bytes", struct)
 
-    def prefix(self, item: Item, number: int, what: str, struct: Struct) -> None:
+    def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
         """See that what stands before a value can say how long it is."""
         form = item.field.prefix
+        what = "array" if item.array else item.field.element
         if not form:
             is_empty = item.plan is not None and item.plan.minimum_size == 0
             limit = wire.MAX_EMPTY_ELEMENTS if is_empty else wire.MAX_LENGTH
             if number > limit:
-                self.fail(f"{what}; the longest has {limit}")
+                self.fail(f"{what} of {number} {unit}; the longest has {limit}")
         elif has_prefix(item, struct):
-            _, most = TYPES["int16" if form == "int16" else "int32"].range
+            _, most = _RANGES["int16" if form == "int16" else "int32"]
             if number > most:
-                self.fail(f"{what}; {form} before it tells of {most} at most")
+                self.fail(f"{what} of {number} {unit}; {form} before it tells of {most} at most")
 
     def elements(self, value: object) -> Sequence[object]:
         if not isinstance(value, (list, tuple)):
@@ -159,7 +162,7 @@ class Checker:
 
     def element(self, item: Item, value: object) -> None:
         """A value of which the type says how long it is, or an element of an array; they all are such."""
-        kind = kind_of(item.field.element)
+        kind = KINDS.get(item.field.element)
         if item.plan is not None:
             self.struct(item.plan, self.of_class(item.plan.cls, value))
         elif kind == "integer":

@@ -109,12 +109,12 @@ class Frame:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.seen: dict[str, Seen] = {}
-        self.ends_at_limit = any(item.field.prefix == "rest" and item.presence is None for item in plan.items)
+        self.ends_at_limit = plan.ends_at_limit
         """Whether the struct must take all bytes up to the walker's limit."""
 
-    def is_there(self, presence: Item | None) -> bool:
-        """Whether a value is there of which this bit, if any, says so."""
-        return presence is None or self.seen[presence.name].value == presence.means_present
+    def is_there(self, presence: Item) -> bool:
+        """Whether a value is there of which this bit says so."""
+        return bool(self.seen[presence.name].value == presence.means_present)
 
 
 class Walker(Place):
@@ -139,9 +139,10 @@ class Walker(Place):
             self.path.append(item.name)
             start, (value, pos) = pos, self.item(frame, item, pos)
             self.path.pop()
-            frame.seen[item.name] = Seen(start, value)
-            if item.is_behind:
-                self.verify(item, start, frame.seen[item.field.start].start, start)
+            if not plan.is_plain or item.field.map_key:
+                frame.seen[item.name] = Seen(start, value)
+                if item.is_behind:
+                    self.verify(item, start, frame.seen[item.field.start].start, start)
         if plan.flexible:
             pos = self.tag_section(frame, pos)
         if not plan.is_plain:
@@ -187,7 +188,7 @@ class Walker(Place):
     def item(self, frame: Frame, item: Item, pos: int) -> tuple[Any, int]:
         if item.role != "value":
             return self.computed(frame, item, pos)
-        if not frame.is_there(item.presence):
+        if item.presence is not None and not frame.is_there(item.presence):
             value, end = None if item.nullable else 0, pos
         elif item.array:
             value, end = self.array(frame, item, pos)
@@ -307,7 +308,7 @@ class Walker(Place):
 
     def takes_rest(self, frame: Frame, item: Item) -> bool:
         """Whether no number says how long a value is, since it takes what is left of its struct."""
-        return item.field.prefix == "rest" or not frame.is_there(item.partner)
+        return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
 
     def end_of_rest(self, item: Item, pos: int) -> int:
         """The position up to which a value goes that takes all but what stands behind it."""

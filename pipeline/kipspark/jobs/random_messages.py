@@ -8,7 +8,7 @@ from uuid import UUID
 
 from kipwire.fields import Field
 from kipwire.structs import Struct
-from kipwire.types import kind_of
+from kipwire.types import KINDS
 from kipwire.values import field_range
 
 S = TypeVar("S", bound=Struct)
@@ -55,7 +55,7 @@ def _value(field: Field, random: Random, unknown: bool, depth: int) -> Any:
 def _element(field: Field, random: Random, unknown: bool, depth: int) -> Any:
     if field.struct is not None:
         return random_message(field.struct, random, unknown=unknown, depth=depth + 1)
-    kind = kind_of(field.element)
+    kind = KINDS.get(field.element, "struct")
     if kind == "integer":
         return _integer(random, *field_range(field))
     if kind == "text":
