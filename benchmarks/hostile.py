@@ -60,7 +60,7 @@ def attacks(cls: type[Message]) -> Iterator[Attack]:
 
 
 def _array_paths(cls: type[Struct], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         if field.array:
             yield (*before, field.name)
         if field.struct is not None and len(before) < 5:
@@ -87,7 +87,7 @@ def _filled(cls: type[Message], path: tuple[str, ...], count: int, make: Make) -
 
 
 def _field(item: Struct, name: str) -> Field:
-    return next(field for field in item.FIELDS if field.name == name)
+    return next(field for field in item.ATTRIBUTES if field.name == name)
 
 
 def _element(field: Field, make: Make) -> Any:
@@ -129,7 +129,7 @@ def _with_unknown(cls: type[Struct], depth: int) -> Struct:
 
 
 def _made(cls: type[Struct], depth: int, value: Callable[[Field], Any]) -> Struct:
-    return cls(**{field.name: value(field) for field in cls.FIELDS if field.tag is None})
+    return cls(**{field.name: value(field) for field in cls.ATTRIBUTES if field.tag is None})
 
 
 def _empty(field: Field, depth: int, make: Make) -> Any:
@@ -177,12 +177,12 @@ def classes(package: str) -> list[type[Message]]:
     for name in module.names():
         for version in module.versions(name):
             cls = module.message(name, version)
-            found.setdefault((name, repr([_shape(field) for field in cls.FIELDS]), cls.FLEXIBLE), cls)
+            found.setdefault((name, repr([_shape(field) for field in cls.ATTRIBUTES]), cls.FLEXIBLE), cls)
     return list(found.values())
 
 
 def _shape(field: Field) -> object:
-    inner = [_shape(one) for one in field.struct.FIELDS] if field.struct else None
+    inner = [_shape(one) for one in field.struct.ATTRIBUTES] if field.struct else None
     return field.name, field.element, field.array, field.nullable, field.tag, field.compact, inner
 
 

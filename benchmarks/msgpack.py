@@ -1,6 +1,6 @@
 """Equal content in MessagePack, by msgspec: the fastest that Python has for typed messages of any format.
 
-The structs are made of the `FIELDS` of our classes, as arrays without names, which comes closest to Kafka's form.
+The structs are made of the `ATTRIBUTES` of our classes, as arrays without names, which comes closest to Kafka's form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def codec(message: Struct) -> tuple[Callable[[], object], Callable[[], bytes]]:
 
 def _struct(cls: type[Struct]) -> type[msgspec.Struct]:
     if cls not in _STRUCTS:
-        fields = [(field.name, _annotation(field)) for field in cls.FIELDS]
+        fields = [(field.name, _annotation(field)) for field in cls.ATTRIBUTES]
         _STRUCTS[cls] = msgspec.defstruct(cls.__name__, fields, array_like=True)
     return _STRUCTS[cls]
 
@@ -52,5 +52,5 @@ def _copy(value: Any) -> Any:
     if isinstance(value, list):
         return [_copy(one) for one in value]
     if isinstance(value, Struct):
-        return _struct(type(value))(*(_copy(getattr(value, field.name)) for field in value.FIELDS))
+        return _struct(type(value))(*(_copy(getattr(value, field.name)) for field in value.ATTRIBUTES))
     return value

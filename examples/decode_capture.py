@@ -91,7 +91,7 @@ def decode(frame: Frame) -> Decoded:
 
 def error_codes(struct: Struct) -> Iterator[tuple[str, int]]:
     """Name and value of every error code that is not 0, at any depth."""
-    for one in struct.FIELDS:
+    for one in struct.ATTRIBUTES:
         value = getattr(struct, one.name)
         if one.struct is not None and value is not None:
             for inner in value if one.array else [value]:
@@ -103,7 +103,7 @@ def error_codes(struct: Struct) -> Iterator[tuple[str, int]]:
 def summary(struct: Struct) -> str:
     """The fields that differ from their defaults: first how much the arrays and byte fields hold, then the others."""
     amounts, values = [], []
-    for one in struct.FIELDS:
+    for one in struct.ATTRIBUTES:
         value = getattr(struct, one.name)
         if one.name.endswith("error_code") or one.is_default(value):
             continue

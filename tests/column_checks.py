@@ -108,7 +108,7 @@ def paths(shape: Shape) -> list[str]:
 
 def plain(message: Struct) -> dict[str, Any]:
     """The values of a message as Arrow's arrays give them."""
-    values = {field.name: _plain(getattr(message, field.name)) for field in message.FIELDS}
+    values = {field.name: _plain(getattr(message, field.name)) for field in message.ATTRIBUTES}
     if message.FLEXIBLE:
         values["unknown_tagged_fields"] = list((message._unknown_tagged_fields or {}).items())
     return values

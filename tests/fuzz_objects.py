@@ -56,7 +56,7 @@ _METHODS: tuple[tuple[type, tuple[str, ...], Any], ...] = (
 def harm(message: Message, chance: random.Random) -> None:
     """Put something hostile into a message, at any depth."""
     item = chance.choice(list(native_checks._structs(message)))
-    names = [field.name for field in item.FIELDS] + ["_unknown_tagged_fields"] * item.FLEXIBLE
+    names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
         return
     name, kind = chance.choice(names), chance.randrange(6)
@@ -140,9 +140,9 @@ class _Large:
 
 def _check_foreign_slots(kernel: ModuleType, cls: Any, data: bytes, chance: random.Random) -> None:
     """A subclass that has another's slot under the name of one of its own."""
-    if not cls.FIELDS:
+    if not cls.ATTRIBUTES:
         return
-    name = chance.choice(cls.FIELDS).name
+    name = chance.choice(cls.ATTRIBUTES).name
     others: list[Any] = [vars(_Large)[f"slot_{chance.randrange(40)}"], vars(Record)["headers"]]
     others += [one for one in vars(cls).values() if type(one) is type(others[0])]
     derived = type("Derived", (cls,), {"__slots__": (), name: chance.choice(others)})
@@ -245,7 +245,7 @@ def threads(kernel: ModuleType, chance: random.Random) -> Iterator[None]:
 def _change(message: Message, chance: random.Random) -> None:
     """Make lists in a message longer or shorter, in a way that it stays a message."""
     for item in list(native_checks._structs(message)):
-        for field in item.FIELDS:
+        for field in item.ATTRIBUTES:
             value = getattr(item, field.name)
             if isinstance(value, list) and value and field.struct is not None:
                 change = partial(value.append, value[0]) if chance.random() < 0.5 else partial(_shorten, value)

@@ -32,8 +32,9 @@ import kafka_messages
 import kafka_records
 import proposals
 from kipwire import Message, Struct
-from kipwire.testing_layouts import arranged
-from kipwire.values import INTEGER_BITS, field_range
+from kipwire.testing import arranged
+from kipwire.types import KINDS
+from kipwire.values import field_range
 
 Target = Callable[[ModuleType, random.Random], Iterator[None]]
 """Checks one input after the other, for ever; an AssertionError is a difference."""
@@ -89,7 +90,7 @@ def classes() -> list[type[Message]]:
 
 def layouts() -> list[type[Message]]:
     """Every class that has a layout."""
-    return [cls for cls in classes() if cls.LAYOUT is not None]
+    return [cls for cls in classes() if cls.TYPE == "layout"]
 
 
 def seeds() -> list[tuple[type[Message], bytes]]:
@@ -100,15 +101,15 @@ def seeds() -> list[tuple[type[Message], bytes]]:
         for line in lines
     ]
     for cls in classes():
-        if cls.LAYOUT is None:
+        if cls.TYPE != "layout":
             found += 20 * [(cls, cls().encode())]
     return found
 
 
 def filled(cls: type[Struct], chance: random.Random, depth: int = 0) -> Any:
     """A struct with values of the very types of its fields, some of them at or beyond what a size can say."""
-    values = {field.name: _value(field, chance, depth) for field in cls.FIELDS}
-    return cls(**arranged(cls.LAYOUT or (), values))
+    values = {field.name: _value(field, chance, depth) for field in cls.ATTRIBUTES}
+    return cls(**arranged(cls, values))
 
 
 def _value(field: Any, chance: random.Random, depth: int) -> Any:
@@ -125,7 +126,7 @@ def _element(field: Any, chance: random.Random, depth: int) -> Any:
     kind = field.element
     if field.struct is not None:
         return filled(field.struct, chance, depth + 1)
-    if kind in INTEGER_BITS:
+    if KINDS.get(kind) == "integer":
         lowest, highest = field_range(field)
         return chance.choice((lowest, highest, min(highest, 1), 0, chance.randint(lowest, highest)))
     if kind in ("string", "bytes", "records"):

@@ -62,7 +62,7 @@ def struct_at(message: Message, pointer: str) -> Any:
         if isinstance(value, list):
             value = value[int(part)]
         else:
-            value = getattr(value, next(field.name for field in value.FIELDS if field.json_name == part))
+            value = getattr(value, next(field.name for field in value.ATTRIBUTES if field.json_name == part))
     return value
 
 
@@ -75,7 +75,7 @@ def unknown_tagged_fields(message: Message) -> list[dict[str, Any]]:
             found.extend(
                 {"path": path, "tag": tag, "hex": value.hex()} for tag, value in struct.unknown_tagged_fields.items()
             )
-        for field in struct.FIELDS:
+        for field in struct.ATTRIBUTES:
             value = getattr(struct, field.name)
             if field.struct is None or value is None:
                 continue

@@ -155,7 +155,7 @@ def content(value: object) -> object:
 def spoil(message: Message, chance: random.Random) -> None:
     """Change or delete something at any depth; what comes out may be valid."""
     item = chance.choice(list(_structs(message)))
-    names = [field.name for field in item.FIELDS] + ["_unknown_tagged_fields"] * item.FLEXIBLE
+    names = [field.name for field in item.ATTRIBUTES] + ["_unknown_tagged_fields"] * item.FLEXIBLE
     if not names:
         return
     name = chance.choice(names)
@@ -243,7 +243,7 @@ def _expect_same(found: object, expected: object, what: str) -> None:
 
 def _structs(item: Struct) -> Iterator[Struct]:
     yield item
-    for field in item.FIELDS:
+    for field in item.ATTRIBUTES:
         value = getattr(item, field.name)
         for element in value if isinstance(value, list) else [value]:
             if isinstance(element, Struct):

@@ -138,7 +138,7 @@ def check_copies(message: Message) -> None:
     assert repr(made[0]) == repr(message)
     for mine, own in zip(structs_in(message), structs_in(made[2]), strict=True):
         assert mine is not own
-    for field in message.FIELDS:
+    for field in message.ATTRIBUTES:
         changed = message.__replace__(**{field.name: field.default_value()})
         assert field.is_default(getattr(changed, field.name)) or field.default != field.default
         assert same_message(changed.__replace__(**{field.name: getattr(message, field.name)}), message)
@@ -214,7 +214,7 @@ def messages_with_a_wrong_value(cls: type[M]) -> SearchStrategy[M]:
 def _spoilt(draw: DrawFn, strategy: SearchStrategy[M]) -> M:
     message = draw(strategy)
     struct = draw(st.sampled_from(list(structs_in(message))))
-    names = [field.name for field in struct.FIELDS] + ["unknown_tagged_fields"] * struct.FLEXIBLE
+    names = [field.name for field in struct.ATTRIBUTES] + ["unknown_tagged_fields"] * struct.FLEXIBLE
     if not names:
         return message
     name = draw(st.sampled_from(names))
@@ -235,7 +235,7 @@ def slim(message: M) -> M:
         return message
     result = copy.deepcopy(message)
     for struct in structs_in(result):
-        for field in struct.FIELDS:
+        for field in struct.ATTRIBUTES:
             if field.array and (value := getattr(struct, field.name)) is not None:
                 setattr(struct, field.name, value[:1])
     return result
@@ -244,7 +244,7 @@ def slim(message: M) -> M:
 def structs_in(message: Struct) -> Iterator[Struct]:
     """The message and all structs in it, each before those that it has."""
     yield message
-    for field in message.FIELDS:
+    for field in message.ATTRIBUTES:
         if field.struct is not None:
             for element in _list(field, getattr(message, field.name)):
                 yield from structs_in(element)
@@ -263,7 +263,7 @@ def _without_what_json_lacks(message: M) -> M:
     for struct in structs_in(result):
         if struct.FLEXIBLE:
             struct.unknown_tagged_fields = {}  # type: ignore[attr-defined]
-        for field in struct.FIELDS:
+        for field in struct.ATTRIBUTES:
             if field.element == "float64" and (value := getattr(struct, field.name)) is not None:
                 plain = [math.nan if math.isnan(number) else number for number in _list(field, value)]
                 setattr(struct, field.name, plain if field.array else plain[0])

@@ -33,7 +33,7 @@ def test_message_pack_has_all_of_the_content(sample: bodies.Sample) -> None:
 def _content(value: object) -> object:
     if isinstance(value, list):
         return [_content(one) for one in value]
-    names = getattr(value, "__struct_fields__", None) or [field.name for field in getattr(value, "FIELDS", ())]
+    names = getattr(value, "__struct_fields__", None) or [field.name for field in getattr(value, "ATTRIBUTES", ())]
     return {name: _content(getattr(value, name)) for name in names} if names else value
 
 

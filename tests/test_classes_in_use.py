@@ -205,8 +205,8 @@ def test_docstrings_tell_what_the_message_and_its_fields_are_for() -> None:
     assert "controller_id (int32): " in text
     assert "Default: -1." in text
     assert v11.MetadataResponse.__doc__
-    assert {field.name for field in MetadataResponse.FIELDS} == set(MetadataResponse.__slots__)
-    assert all(field.about for field in MetadataResponse.FIELDS)
+    assert {field.name for field in MetadataResponse.ATTRIBUTES} == set(MetadataResponse.__slots__)
+    assert all(field.about for field in MetadataResponse.ATTRIBUTES)
 
 
 def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:

@@ -121,7 +121,7 @@ def check_class(cls: type[Message]) -> None:
 
 def ways_of(cls: type[Message]) -> list[Way]:
     """The ways that lead to columns of a class."""
-    if native.in_use and cls.LAYOUT is None:
+    if native.in_use and cls.TYPE != "layout":
         return [column_checks.by_kernel(), BY_ROWS]
     return [BY_ROWS]
 

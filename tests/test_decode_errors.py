@@ -217,7 +217,7 @@ EXAMPLES: dict[str, Any] = {
 def filled(cls: type[Struct]) -> Any:
     """A struct with one element in each array, and nothing null."""
     values: dict[str, Any] = {}
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         inner: Any = filled(field.struct) if field.struct is not None else EXAMPLES[field.element]
         values[field.name] = [inner] if field.array else inner
     return cls(**values)

@@ -104,7 +104,7 @@ def test_the_boxes_of_real_messages_have_the_size_of_an_empty_one(name: str) -> 
             for version in one.spec.valid_versions.each():
                 cls = kafka_messages.message(name, version)
                 size = sum(map(fewest, boxes(lay_out(one.spec, version))))
-                empty = cls.from_json(dict(cls().to_json(), **{it.json_name: [] for it in cls.FIELDS if it.array}))
+                empty = cls.from_json(dict(cls().to_json(), **{it.json_name: [] for it in cls.ATTRIBUTES if it.array}))
                 assert size == empty.encoded_size(), version
 
 

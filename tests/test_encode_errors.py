@@ -254,7 +254,7 @@ def test_tag_that_is_no_number_is_refused(tag: Any) -> None:
     assert refusal(message).reason == "a tag is a number from 0 to 2147483647"
 
 
-@pytest.mark.parametrize("field", [field.name for field in METADATA.MetadataResponseTopic.FIELDS])
+@pytest.mark.parametrize("field", [field.name for field in METADATA.MetadataResponseTopic.ATTRIBUTES])
 def test_missing_attribute_is_refused(field: str) -> None:
     message = topic()
     delattr(message.topics[0], field)

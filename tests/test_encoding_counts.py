@@ -20,12 +20,13 @@ from kafka_messages.fetch_response.v12 import (
     PartitionData,
 )
 from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
-from kipwire import Message, Struct
-from kipwire.encodings import TYPES, Counts, IntegerCounts, count, count_all, merge
+from kipwire import Message, Struct, types
+from kipwire.encodings import Counts, IntegerCounts, count, count_all, merge
 from kipwire.testing import messages
 from kipwire.wire import write_packed, write_upacked, write_varint
 
 QUICK = settings(deadline=None)
+TYPES = {row.name: row.bits for row in types.TYPES.values() if row.encodable}
 SLOW = settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -115,7 +116,7 @@ def test_parts_of_a_topic_can_be_counted_apart(a: list[Message], b: list[Message
 
 def integers_in(cls: type[Struct], value: dict[str, Any]) -> Iterator[int]:
     """Every int16, int32 and int64 in the JSON form, which like the wire has no tagged fields at their defaults."""
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         inner = value.get(field.json_name)
         for one in inner if isinstance(inner, list) else [] if inner is None else [inner]:
             if field.struct is not None:

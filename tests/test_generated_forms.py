@@ -278,7 +278,7 @@ def test_default_of_an_encoded_tagged_field_is_left_out(forms: Forms) -> None:
     cls = forms("Encodings", 2)
     without = cls().encode()
     assert cls(tagged_int16_packed16=0).encode() == without
-    tag = next(field.tag for field in cls.FIELDS if field.name == "tagged_int64_packed64")
+    tag = next(field.tag for field in cls.ATTRIBUTES if field.name == "tagged_int64_packed64")
     data = cls(tagged_int64_packed64=-(2**63)).encode()
     assert data == without[:-1] + b"\x01" + uvarint(tag) + b"\x0a" + b"\xff" * 9 + b"\x01"
 
@@ -309,7 +309,7 @@ def test_elements_have_the_bytes_of_their_encoding(forms: Forms, version: int, t
     cls, name = forms("ElementEncodings", version), f"{type_.lower()}s_{encoding}"
     empty = cls().encode()
     count = raw("06" if version else "00000005")
-    at = [field.name for field in cls.FIELDS].index(name) * len(count)
+    at = [field.name for field in cls.ATTRIBUTES].index(name) * len(count)
     lowest, highest = limits(encoding)
     data = empty[:at] + count + raw("".join(TABLE[encoding])) + empty[at + len(count) :]
     assert is_written_and_read(cls(**{name: [0, 1, -1, lowest, highest]}), data)
@@ -324,7 +324,7 @@ def test_elements_have_the_bytes_of_their_encoding(forms: Forms, version: int, t
 )
 def test_wrong_varint_among_elements_is_refused(forms: Forms, element: str, offset: int) -> None:
     cls = forms("ElementEncodings", 1)
-    start = [field.name for field in cls.FIELDS].index("int16s_upacked16")
+    start = [field.name for field in cls.ATTRIBUTES].index("int16s_upacked16")
     wrong = raw(element)
     count = 2 + (element.startswith("00"))
     with pytest.raises(DecodeError) as caught:
@@ -416,7 +416,7 @@ def test_counts_of_tagged_fields_of_every_length(forms: Forms, count: int) -> No
 
 def test_tagged_fields_are_written_in_the_order_of_their_tags(forms: Forms) -> None:
     cls = forms("TaggedDefaults", 0)
-    values = {field.name: field.default for field in cls.FIELDS}
+    values = {field.name: field.default for field in cls.ATTRIBUTES}
     message = cls(**{**values, "bool": False, "int8": 1, "int64": -1, "string": "", "not_anumber": 0.0, "packed": -6})
     message.unknown_tagged_fields = {2: b"\xaa", 2147483645: b"", 76: b"\xbb\xcc"}
     data = raw(
@@ -446,7 +446,7 @@ def test_defaults_are_those_of_the_spec(forms: Forms) -> None:
 
 def test_empty_differs_from_a_default_of_null(forms: Forms) -> None:
     cls = forms("TaggedPrimitives", 0)
-    tags = {field.name: field.tag for field in cls.FIELDS}
+    tags = {field.name: field.tag for field in cls.ATTRIBUTES}
     for name, empty in (("null_string", ""), ("null_bytes", b""), ("null_records", b""), ("null_strings", [])):
         assert is_written_and_read(cls(**{name: empty}), b"\x01" + uvarint(tags[name]) + b"\x01\x01")
         assert cls(**{name: None}).encode() == b"\0"
@@ -830,21 +830,21 @@ def test_fields_may_have_any_name(forms: Forms, name: str) -> None:
     cls = forms(name, 1)
     spec = json.loads((SPECS / f"{name}.json").read_text())
     given = [field["name"] for field in spec["fields"]]
-    assert [field.spec_name for field in cls.FIELDS] == given
-    assert len({field.name for field in cls.FIELDS}) == len(given)
+    assert [field.spec_name for field in cls.ATTRIBUTES] == given
+    assert len({field.name for field in cls.ATTRIBUTES}) == len(given)
     values: dict[str, Any] = {}
-    for number, field in enumerate(cls.FIELDS):
+    for number, field in enumerate(cls.ATTRIBUTES):
         if field.type in ("string", "int32"):
             values[field.name] = f"value {number}" if field.type == "string" else number
     message = cls(**values)
-    assert message.to_json().keys() >= {field.json_name for field in cls.FIELDS if field.tag is None}
+    assert message.to_json().keys() >= {field.json_name for field in cls.ATTRIBUTES if field.tag is None}
     read = cls.decode(message.encode())
     assert {key: getattr(read, key) for key in values} == values
 
 
 def test_structs_may_have_the_names_of_types_and_constants(forms: Forms) -> None:
     cls = forms("ClashingClasses", 1)
-    names = {field.element: field.struct.__name__ for field in cls.FIELDS if field.struct is not None}
+    names = {field.element: field.struct.__name__ for field in cls.ATTRIBUTES if field.struct is not None}
     assert {"UUID", "Struct", "Field", "INT32", "Message"} <= {n for n, class_name in names.items() if n == class_name}
     assert {names[name] for name in ("None", "True", "False")} == {"None_", "True_", "False_"}
 

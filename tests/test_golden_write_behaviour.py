@@ -24,7 +24,7 @@ def label(line: dict[str, Any]) -> str:
 
 
 def has_field(cls: type[Struct], path: list[str], *, nullable: bool) -> bool:
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         if field.json_name == path[0]:
             if len(path) == 1:
                 return field.nullable or not nullable
@@ -44,7 +44,7 @@ def version_with(line: dict[str, Any], *, nullable: bool = False) -> type[Messag
 def completed(cls: type[Struct], value: dict[str, Any]) -> dict[str, Any]:
     """The JSON of another version made into that of this one: what is missing gets its default, the rest is cut."""
     result = {}
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         if field.json_name in value:
             own = value[field.json_name]
             if field.struct is not None and own is not None:

@@ -56,7 +56,7 @@ COLLECTED = """
             elif isinstance(one, Record):
                 repr(one)
             elif isinstance(one, Struct):
-                [getattr(one, field.name) for field in one.FIELDS]
+                [getattr(one, field.name) for field in one.ATTRIBUTES]
 
     def work():
         assert MetadataResponse.decode(data) == message

@@ -48,7 +48,7 @@ def test_every_byte_has_one_meaning_and_attributes_are_shown(cls: type[Message])
         assert [piece.start for piece in inspection.pieces] == ends[:-1]
         assert ends[-1] == len(inspection.data)
         values = {piece.path: piece.value for piece in inspection.pieces if piece.role == "value"}
-        for field in cls.FIELDS:
+        for field in cls.ATTRIBUTES:
             value = getattr(message, field.name)
             if field.struct is None and not field.array and value is not None:
                 assert values.get(field.name, field.default_value()) == value

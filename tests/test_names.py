@@ -56,7 +56,7 @@ def test_attribute_is_a_free_identifier(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("True", "True_"), ("None", "None_"), ("LAYOUT", "LAYOUT_"), ("Topic", "Topic")]
+    ("name", "expected"), [("True", "True_"), ("None", "None_"), ("FIELDS", "FIELDS_"), ("Topic", "Topic")]
 )
 def test_class_that_is_taken_gets_an_underscore(name: str, expected: str) -> None:
     assert class_name(name) == expected

@@ -27,7 +27,6 @@ import property_checks
 import proposals
 from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import DecodeError, EncodeError, Field, LazyStruct, Message, Struct, checksums, native
-from kipwire.layout_plan import BitsPart, ChecksumPart, SizePart, ValuePart
 from kipwire.plan import NoPlanError, plan_of
 from kipwire.records import Record, read_batches, write_batch
 from kipwire.testing import damaged, messages
@@ -245,35 +244,35 @@ def test_plan_tells_everything_that_the_bytes_depend_on() -> None:
         ("cluster_id", 0, "string", True, True),
         ("replica_state", 1, "struct", False, False),
     ]
-    assert [(one.name, one.kind, one.array) for one in plan.fields][3:7] == [
+    assert [(one.name, one.kind, one.array) for one in plan.items][3:7] == [
         ("isolation_level", "int8", False),
         ("session_id", "int32", False),
         ("session_epoch", "int32", False),
         ("topics", "struct", True),
     ]
-    assert plan.parts is None
+    assert plan.is_plain
     encoded = plan_of(proposals.message("EncodedMetadata", 11))
-    topics = next(one.plan for one in encoded.fields if one.name == "topics")
+    topics = next(one.plan for one in encoded.items if one.name == "topics")
     assert topics is not None
-    partitions = next(one.plan for one in topics.fields if one.name == "partitions")
+    partitions = next(one.plan for one in topics.items if one.name == "partitions")
     assert partitions is not None
-    assert {one.kind for one in partitions.fields} & {"packed32", "upacked32", "packed16", "upacked16"}
+    assert {one.kind for one in partitions.items} & {"packed32", "upacked32", "packed16", "upacked16"}
 
 
 def test_plan_of_a_layout_tells_every_part() -> None:
     plan = plan_of(import_module("proposals.message_set.v2").Message)
-    assert plan.parts is not None
-    size, bits, *_, key, value, crc = plan.parts
-    assert isinstance(key, ValuePart) and isinstance(value, ValuePart) and isinstance(bits, BitsPart)
-    assert (size, crc) == (SizePart("upacked32"), ChecksumPart("crc32", start=1, is_behind=True))
-    assert [(one.name, one.lowest, one.width) for one in bits.bits] == [
+    assert not plan.is_plain
+    size, bits, *_, key, value, crc = plan.items
+    assert [one.role for one in (size, bits, key, value, crc)] == ["size", "bits", "value", "value", "checksum"]
+    assert (size.kind, crc.field.algorithm, crc.start, crc.is_behind) == ("upacked32", "crc32", 1, True)
+    assert [((one.of or one).name, one.lowest, one.bit_count) for one in bits.bits] == [
         ("key", 0, 1),
         ("value", 1, 1),
         ("is_control", 2, 1),
     ]
     assert (key.prefix, key.behind, value.prefix, value.behind) == ("uvarint", 4, "rest", 4)
-    assert key.partner == value.presence == bits.bits[1].presence
-    assert value.presence is not None and not value.presence.means_present and value.presence.part == 1
+    assert key.partner is value.presence is bits.bits[1]
+    assert value.presence is not None and not value.presence.means_present and value.presence.number == 1
 
 
 # Records, which the kernel reads and writes without the instances of their layout.

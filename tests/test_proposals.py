@@ -13,7 +13,7 @@ from proposals.response_header import v1 as response_header_v1
 def test_kip_482_example_has_no_tags_before_its_flexible_version() -> None:
     message = v8.FooResponse(foos=[v8.Foo(baz=258)])
     assert message.encode() == bytes.fromhex("00000001 0102")
-    assert {field.name for field in v8.Foo.FIELDS} == {"baz"}
+    assert {field.name for field in v8.Foo.ATTRIBUTES} == {"baz"}
 
 
 def test_kip_482_example_has_a_tag_section_in_each_struct_of_its_flexible_version() -> None:

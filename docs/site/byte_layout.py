@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipwire.types import TYPES
 
-_WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "float64": 8, "uuid": 16}
 _LONGEST_VARINT = {16: 3, 32: 5, 64: 10}
 """Bytes, by the bits of the number."""
 
@@ -91,7 +91,8 @@ def _value(field: FieldLayout, name: str, about: str) -> Box:
         size = str(bits // 8) if field.encoding.form == "fixed" else f"1 to {_LONGEST_VARINT[bits]}"
         return Box(name, size, "value", (), about)
     element = field.type.element
-    return Box(name, str(_WIDTHS[element]) if element in _WIDTHS else "length", "value", (), about)
+    width = TYPES[element].width if element in TYPES else 0
+    return Box(name, str(width) if width else "length", "value", (), about)
 
 
 def _null(field: FieldLayout) -> str:

@@ -42,7 +42,7 @@ def call(message: Message) -> str:
 
 def _class_names(struct: Struct) -> Iterator[str]:
     yield type(struct).__name__
-    for field in struct.FIELDS:
+    for field in struct.ATTRIBUTES:
         value = getattr(struct, field.name)
         if field.struct is not None and value is not None:
             for one in value if field.array else [value]:

@@ -11,6 +11,7 @@ from kipgen.spec import FieldSpec, MessageSpec
 from kipgen.types import ENCODABLE, Encoding, encoding_property
 from kipgen.versions import Versions
 from kipwire.encodings import Counts, IntegerCounts
+from kipwire.types import ENCODINGS
 
 EncodingMap = tuple[tuple[Versions, Encoding], ...]
 """Encodings by version, the lowest first, as in `FieldSpec.encodings`."""
@@ -188,7 +189,7 @@ def _cheapest(field: FieldSpec, counts: IntegerCounts, sizes: Mapping[str, int])
     bits = ENCODABLE[field.type.element]
     negative = counts.negative or (isinstance(field.default, int) and field.default < 0)
     forms = ("fixed", "packed", "upacked") if negative else ("fixed", "upacked", "packed")
-    return min((Encoding(form, bits) for form in forms), key=lambda encoding: sizes[str(encoding)])
+    return min((ENCODINGS[f"{form}{bits}"] for form in forms), key=lambda encoding: sizes[str(encoding)])
 
 
 def _changed_from(field: FieldSpec, fixed: Encoding, version: int, encoding: Encoding) -> EncodingMap:

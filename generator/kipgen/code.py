@@ -38,6 +38,14 @@ class NotCode:
         raise ValueError(f"a template prints {self._text!r}, which is neither a word nor escaped")
 
 
+def quoted(text: str) -> Code:
+    """A string literal in double quotes, as black would have it."""
+    literal = repr(text)
+    if literal.startswith('"') or '"' in literal:
+        return Code(literal)
+    return Code('"' + literal[1:-1].replace("\\'", "'") + '"')
+
+
 def comment(text: str) -> Code:
     """A text as it may stand in a comment or a docstring.
 

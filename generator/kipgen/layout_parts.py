@@ -57,6 +57,8 @@ class Bit:
     """One bit of an integer, or several."""
 
     name: str
+    plain: FieldLayout
+    """It as an attribute, even where it is none."""
     lowest: int
     width: int
     presence_of: FieldLayout | None
@@ -74,6 +76,7 @@ class Bit:
 class BitsPart:
     """An integer that is made of bits."""
 
+    plain: FieldLayout
     name: str
     type: str
     width: int
@@ -93,6 +96,7 @@ class BitsPart:
 class SizePart:
     """The computed number of bytes behind it."""
 
+    plain: FieldLayout
     name: str
     type: str
     encoding: Encoding | None
@@ -102,6 +106,7 @@ class SizePart:
 class ChecksumPart:
     """A computed checksum."""
 
+    plain: FieldLayout
     name: str
     algorithm: str
     start: str
@@ -114,6 +119,7 @@ class ChecksumPart:
 class ConstantPart:
     """An integer with only one value."""
 
+    plain: FieldLayout
     name: str
     type: str
     value: int
@@ -144,26 +150,27 @@ def lay_out_parts(
     for number, field in enumerate(fields):
         name, wire, plain = names.attribute_name(field.name), field.wire, lay_out_field(field)
         if wire.is_size_of_rest:
-            parts.append(SizePart(name, field.type.element, plain.encoding))
+            parts.append(SizePart(plain, name, field.type.element, plain.encoding))
         elif wire.checksum is not None:
             start = wire.checksum.start
             is_behind = positions[start] < number
-            parts.append(ChecksumPart(name, wire.checksum.algorithm, names.attribute_name(start), is_behind))
+            parts.append(ChecksumPart(plain, name, wire.checksum.algorithm, names.attribute_name(start), is_behind))
         elif wire.constant is not None:
             value = version if wire.constant == VERSION else int(wire.constant)
-            parts.append(ConstantPart(name, field.type.element, value))
+            parts.append(ConstantPart(plain, name, field.type.element, value))
         elif wire.bits:
             bits = []
             for bit in wire.bits:
                 told = by_bit.get(bit.name)
                 means_present = told is not None and told.wire.present_if == bit.name
                 of = lay_out_field(told) if told else None
-                bits.append(Bit(names.attribute_name(bit.name), bit.lowest, bit.width, of, means_present))
+                attribute = _bit_attribute(plain, bit.name, bit.about, bit.width)
+                bits.append(Bit(attribute.attribute, attribute, bit.lowest, bit.width, of, means_present))
                 presences[bit.name] = Presence(name, bits[-1].name, 1 << bit.lowest, means_present)
                 if told is None:
-                    attributes.append(_bit_attribute(plain, bit.name, bit.about, bit.width))
+                    attributes.append(attribute)
             lowest, highest = INTEGER_RANGES[field.type.element]
-            parts.append(BitsPart(name, field.type.element, (highest - lowest).bit_length(), tuple(bits)))
+            parts.append(BitsPart(plain, name, field.type.element, (highest - lowest).bit_length(), tuple(bits)))
         else:
             attributes.append(plain)
             parts.append(_value(message, field, plain, presences))

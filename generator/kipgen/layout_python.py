@@ -8,6 +8,7 @@ from kipgen.code import Code
 from kipgen.layout import MessageLayout, StructLayout
 from kipgen.layout_parts import BitsPart, ChecksumPart, Part, Presence, SizePart, ValuePart
 from kipgen.layout_steps import LayoutStep, formats_of, read_steps, write_steps
+from kipgen.metadata import parts_metadata
 from kipgen.pymodel import PyField, local_name, python_field, slots_expression, struct_docstring
 
 _TAKEN_LOCALS = frozenset(
@@ -31,6 +32,11 @@ class PyLayout:
     def slots(self) -> Code:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
+
+    @property
+    def metadata(self) -> tuple[Code, ...]:
+        """What stands in `FIELDS`."""
+        return parts_metadata(self.parts, self.fields)
 
     @property
     def has_size(self) -> bool:

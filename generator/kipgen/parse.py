@@ -13,7 +13,7 @@ from kipgen.problems import Problem
 from kipgen.shape import Shape
 from kipgen.source import Document
 from kipgen.spec import Default, FieldSpec, MessageSpec, StructSpec
-from kipgen.types import Encoding, FieldType, encoding_property
+from kipgen.types import Encoding, FieldType, encoding_property, parse_encoding
 from kipgen.versions import Versions
 
 _CAPITALISED = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
@@ -280,7 +280,7 @@ def _encodings(node: Node, property_: str, versions: Versions) -> tuple[tuple[Ve
 
 def _encoding(node: Node, property_: str, name: object, *key: str) -> Encoding | None:
     try:
-        return Encoding.parse(str(name))
+        return parse_encoding(str(name))
     except ValueError as error:
         node.report(property_, "encoding-name", str(error), *key)
         return None

@@ -11,8 +11,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kipgen.code import Code
+from kipgen.code import Code, quoted
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.metadata import computed_fields, fields_metadata
 from kipgen.rows import AlikeRow, alike_row, fixed_row
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
@@ -61,8 +62,6 @@ class PyField(FieldLayout):
     """What stands for the default in the signature of `__init__`."""
     metadata_default: Code
     """What stands for the default in the field's metadata."""
-    about_literal: Code
-    """The field's meaning as a string literal, in several pieces where it is long."""
     element_kind: str
     """The type of fixed width that stands on the wire for an element, where there is one."""
     element_width: int
@@ -112,6 +111,11 @@ class PyStruct:
     def slots(self) -> Code:
         """What `__slots__` is, as an expression."""
         return slots_expression(self.fields)
+
+    @property
+    def metadata(self) -> tuple[Code, ...]:
+        """What stands in `FIELDS`."""
+        return fields_metadata(self.fields)
 
 
 class Emptiness(NamedTuple):
@@ -221,7 +225,6 @@ def python_field(field: FieldLayout, emptiness: Emptiness = NO_EMPTINESS) -> PyF
         default_expression=default,
         parameter_default=Code("kipwire.DEFAULT") if made_anew else default,
         metadata_default=Code("()") if made_anew else default,
-        about_literal=_literal(field.about),
         element_kind=kind,
         element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
     )
@@ -253,27 +256,15 @@ def _default_expression(field: FieldLayout) -> Code:
     return quoted(default) if isinstance(default, str) else Code(repr(default))
 
 
-def quoted(text: str) -> Code:
-    """A string literal in double quotes, as black would have it."""
-    literal = repr(text)
-    if literal.startswith('"') or '"' in literal:
-        return Code(literal)
-    return Code('"' + literal[1:-1].replace("\\'", "'") + '"')
-
-
-def _literal(text: str) -> Code:
-    """A string literal that fits the line length, in adjacent pieces if need be."""
-    pieces = textwrap.wrap(text, LINE_LENGTH - 22, break_long_words=False, drop_whitespace=False) or [""]
-    return quoted(pieces[0]) if len(pieces) == 1 else Code(f"({' '.join(map(quoted, pieces))})")
-
-
 def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> Code:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
     lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
-    if fields:
-        lines += ["", "Attributes:"]
-        for field in fields:
-            lines += _wrap(f"{field.attribute} ({_type_note(field)}): {_meaning(field)}", "    ", "        ")
+    entries = [f"{field.attribute} ({_type_note(field)}): {_meaning(field)}" for field in fields]
+    for field, note in computed_fields(struct.parts):
+        about = field.about or "See the spec."
+        entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
+    if entries:
+        lines += ["", "Attributes:", *(line for entry in entries for line in _wrap(entry, "    ", "        "))]
     return docstring_text(lines)
 
 

@@ -154,9 +154,8 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
     if "uuid." in classes:
         standard.append("import uuid")
     runtime = ["import kipwire"]
-    modules = [name for name in ("checksums", "layouts") if f"{name}." in classes]
-    if modules:
-        runtime.append(f"from kipwire import {', '.join(modules)}")
+    if "checksums." in classes:
+        runtime.append("from kipwire import checksums")
     for module, available in sorted(RUNTIME_NAMES.items()):
         used = sorted(available & words)
         if used:

@@ -174,14 +174,14 @@ cdef class Tree:
         cdef Fields* fields = <Fields*>self.memory(1, sizeof(Fields))
         cdef Column* column
         cdef Py_ssize_t i
-        types = {field.name: field.element for field in plan.cls.FIELDS}
+        types = {field.name: field.element for field in plan.cls.ATTRIBUTES}
         chosen = dict(wanted or ())
         by_name = {}
         fields.form = form
         fields.column_count = form.field_count + form.tagged_count + form.flexible
         fields.columns = <Column*>self.memory(fields.column_count, sizeof(Column))
         fields.tagged = &fields.columns[form.field_count]
-        for i, operation in enumerate(plan.fields + plan.tagged):
+        for i, operation in enumerate(plan.items + plan.tagged):
             column = &fields.columns[i]
             column.field = &form.fields[i] if i < form.field_count else &form.tagged[i - form.field_count]
             column.wanted = operation.name in chosen

@@ -136,16 +136,16 @@ cdef Codec made_codec(plan, dict codecs):
     codec = Codec(plan.cls)
     codec.form = form = <Form*>allocated(1, sizeof(Form))
     form.type = <PyTypeObject*><PyObject*>plan.cls
-    form.fields = <Operation*>allocated(len(plan.fields), sizeof(Operation))
+    form.fields = <Operation*>allocated(len(plan.items), sizeof(Operation))
     form.tagged = <Operation*>allocated(len(plan.tagged), sizeof(Operation))
     form.declared = <int64_t*>allocated(len(plan.declared_tags), sizeof(int64_t))
     form.flexible = plan.flexible
     if plan.flexible:
         form.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
     kept = []
-    if plan.parts is not None:
+    if not plan.is_plain:
         fill_parts(form, plan, codecs, kept)
-    for operation in plan.fields if plan.parts is None else ():
+    for operation in plan.items if plan.is_plain else ():
         fill(&form.fields[form.field_count], operation, plan.cls, codecs, kept)
         form.field_count += 1
     for operation in plan.tagged:
@@ -243,7 +243,7 @@ cdef int expect_plain(cls) except -1:
 
 # What a generated class reads and writes with.
 GENERATED = frozenset("""
-    FIELDS FLEXIBLE LAYOUT TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
+    FIELDS FLEXIBLE TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
     """.split())
 
 

@@ -74,35 +74,34 @@ cdef struct Part:
 
 cdef int fill_parts(Form* form, plan, dict codecs, list kept) except -1:
     """Set the parts of a layout's form."""
-    marks = marks_of(plan.parts)
+    marks = marks_of(plan.items)
     if len(marks) > MAX_MARKS:
         raise NotServed
     form.mark_count = len(marks)
-    form.parts = <Part*>allocated(len(plan.parts), sizeof(Part))
-    for number, planned in enumerate(plan.parts):
+    form.parts = <Part*>allocated(len(plan.items), sizeof(Part))
+    for number, planned in enumerate(plan.items):
         part = &form.parts[form.part_count]
         form.part_count += 1
         part.mark = marks.get(number, -1)
-        what = type(planned).__name__
-        if what == "ValuePart":
+        if planned.role == "value":
             fill_value(part, planned, plan, codecs, kept, marks)
-        elif what == "BitsPart":
+        elif planned.role == "bits":
             fill_bits(part, planned, plan, marks)
-        elif what == "SizePart":
+        elif planned.role == "size":
             part.kind = SIZE
             part.field.element, part.field.bits, part.field.least = KINDS[planned.kind]
             if form.size_part != NULL:
                 raise NotServed
             form.size_part = part
-        elif what == "ChecksumPart":
+        elif planned.role == "checksum":
             part.kind = CHECKSUM
-            part.castagnoli = planned.algorithm == "crc32c"
+            part.castagnoli = planned.field.algorithm == "crc32c"
             part.start = marks[planned.start]
             part.is_behind = planned.is_behind
             learn_checksum(part.castagnoli)
         else:
             part.kind, part.width = CONSTANT, planned.width
-            part.number = planned.value & ((1 << 8 * planned.width) - 1)
+            part.number = planned.default & ((1 << 8 * planned.width) - 1)
     return 0
 
 
@@ -110,27 +109,26 @@ def marks_of(parts):
     """The numbers under which the beginnings of parts are remembered, by the number of the part."""
     wanted = set()
     for number, part in enumerate(parts):
-        what = type(part).__name__
-        if what == "ChecksumPart":
+        if part.role == "checksum":
             wanted |= {number, part.start}
-        elif what == "SizePart" or (what == "BitsPart" and any(bit.presence for bit in part.bits)):
+        elif part.role == "size" or any(bit.of for bit in part.bits):
             wanted.add(number)
     return {number: mark for mark, number in enumerate(sorted(wanted))}
 
 
 cdef int fill_value(Part* part, planned, plan, dict codecs, list kept, marks) except -1:
-    operation = planned.operation
+    operation = planned
     fill(&part.field, operation, plan.cls, codecs, kept)
     if not planned.prefix:
         part.kind = WHOLE
     else:
         part.prefix = PREFIXES[planned.prefix]
-        part.kind = SIZED if not operation.array else COUNTED if planned.is_count else SECTION
+        part.kind = SIZED if not operation.array else SECTION if planned.field.sized or planned.prefix == "rest" else COUNTED
     part.behind = planned.behind
     fill_presence(&part.presence, planned.presence, plan, marks)
     fill_presence(&part.partner, planned.partner, plan, marks)
-    part.sorted_slot = offset(operation.plan.cls, planned.sorted_by) if planned.sorted_by else -1
-    part.same_length_slot = offset(plan.cls, planned.same_length_as) if planned.same_length_as else -1
+    part.sorted_slot = offset(operation.plan.cls, planned.field.sorted_by) if planned.field.sorted_by else -1
+    part.same_length_slot = offset(plan.cls, planned.field.same_length_as) if planned.field.same_length_as else -1
     if operation.nullable or not operation.array:
         absent = None if operation.nullable else "" if operation.kind == "string" else b""
         kept.append(absent)
@@ -142,11 +140,11 @@ cdef int fill_presence(Presence* presence, planned, plan, marks) except -1:
     if planned is None:
         return 0
     presence.is_told = True
-    presence.kind = ARRAY if planned.operation.array else KINDS[planned.operation.kind][0]
-    presence.nullable = planned.operation.nullable
-    presence.slot = offset(plan.cls, planned.operation.name)
-    presence.mark = marks[planned.part]
-    presence.byte = plan.parts[planned.part].width - 1 - planned.lowest // 8
+    presence.kind = ARRAY if planned.of.array else KINDS[planned.of.kind][0]
+    presence.nullable = planned.of.nullable
+    presence.slot = offset(plan.cls, planned.of.name)
+    presence.mark = marks[planned.number]
+    presence.byte = plan.items[planned.number].width - 1 - planned.lowest // 8
     presence.bit = 1 << planned.lowest % 8
     presence.means_present = planned.means_present
     return 0
@@ -158,11 +156,11 @@ cdef int fill_bits(Part* part, planned, plan, marks) except -1:
     for one in planned.bits:
         bit = &part.bits[part.bit_count]
         part.bit_count += 1
-        bit.slot = offset(plan.cls, one.name)
+        bit.slot = offset(plan.cls, one.of.name if one.of else one.name)
         bit.lowest = one.lowest
-        bit.most = (1 << one.width) - 1
-        bit.is_bool = one.width == 1
-        fill_presence(&bit.presence, one.presence, plan, marks)
+        bit.most = (1 << one.bit_count) - 1
+        bit.is_bool = one.bit_count == 1
+        fill_presence(&bit.presence, one if one.of else None, plan, marks)
         part.number |= bit.most << bit.lowest
     return 0
 

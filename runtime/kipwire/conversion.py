@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kipwire.errors import ConversionError
+from kipwire.errors import ConversionError, path_text
 from kipwire.paths import Visitor
 from kipwire.versions import in_version
-from kipwire.walk import path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,9 +47,9 @@ class _Conversion(Visitor):
         self.lost.append((path_text(self.path), why))
 
     def struct(self, item: Struct, target: type[Any]) -> Any:
-        targets = {field.spec_name: field for field in target.FIELDS}
+        targets = {field.spec_name: field for field in target.ATTRIBUTES}
         values = {}
-        for field in item.FIELDS:
+        for field in item.ATTRIBUTES:
             value = getattr(item, field.name)
             self.path.append(field.name)
             other = targets.get(field.spec_name)

@@ -18,7 +18,7 @@ from operator import add, attrgetter, index
 from typing import NamedTuple
 
 from kipwire.structs import DEFAULT, LazyStruct
-from kipwire.values import integer_range
+from kipwire.types import ENCODINGS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from kipwire.structs import Message, Struct
 
     Getter = Callable[[Any], Any]
-
-TYPES = {"int16": 16, "int32": 32, "int64": 64}
-"""The types that have encodings, with their width in bits."""
 
 _WAITING = 8192
 """Values of a field that may wait to be counted: counting many at a time is what makes it quick."""
@@ -68,12 +65,12 @@ class IntegerCounts:
             ValueError: a value is outside the type's range.
         """
         numbers, total = _plain(values)
-        bits = TYPES[type]
+        bits = TYPES[type].bits
         longest = _varint_bytes(bits)
         if not numbers:
             return cls(type, is_element, 0, None, None, 0, 0, (0,) * longest, (0,) * longest)
         lowest, highest = min(numbers), max(numbers)
-        least, most = integer_range(type, None)
+        least, most = TYPES[type].range
         if lowest < least or highest > most:
             raise ValueError(f"{lowest if lowest < least else highest} is out of range for {type}")
         count = len(numbers)
@@ -106,7 +103,7 @@ class IntegerCounts:
 
     def sizes(self) -> dict[str, int]:
         """The bytes that all values take together, by encoding of the type's own width: fixed, packed, upacked."""
-        bits = TYPES[self.type]
+        bits = TYPES[self.type].bits
         return {f"{form}{bits}": self.size(f"{form}{bits}") for form in ("fixed", "packed", "upacked")}
 
     def size(self, encoding: str) -> int:
@@ -116,7 +113,7 @@ class IntegerCounts:
             ValueError: not every value fits the encoding.
         """
         form, bits = encoding[:-2], int(encoding[-2:])
-        least, most = integer_range(self.type, encoding)
+        least, most = ENCODINGS[encoding].range
         for end in (self.minimum, self.maximum):
             if end is not None and not least <= end <= most:
                 raise ValueError(f"{end} does not fit {encoding}")
@@ -213,7 +210,7 @@ class Counts:
             for path, field in value["fields"].items():
                 histograms = {name: tuple(field[name]) for name in ("packed", "upacked")}
                 counts._settled[path] = IntegerCounts(**{**field, **histograms})
-                if any(len(one) != _varint_bytes(TYPES[field["type"]]) for one in histograms.values()):
+                if any(len(one) != _varint_bytes(TYPES[field["type"]].bits) for one in histograms.values()):
                     raise ValueError(f"a histogram of {path} is not as long as its type demands")
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not counts in the form of to_plain: {error!r}") from error
@@ -357,9 +354,9 @@ class _Plan:
 @cache
 def _plan(cls: type[Struct], path: str) -> _Plan:
     integers, structs = [], []
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         where = f"{path}.{field.spec_name}" if path else field.spec_name
-        if field.element in TYPES:
+        if field.struct is None and TYPES[field.element].encodable:
             tagged = field.tag is not None
             place = _Place(where, field.element, field.array)
             integers.append(_Integers(place, attrgetter(field.name), field.array, tagged, field.default))

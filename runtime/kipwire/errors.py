@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""
 _MOST_OF_A_VALUE = 80
@@ -99,3 +103,14 @@ class Malformed(Exception):
     It carries nothing: the place and the reason are found by walking the message again, so that the good path need
     not keep track of them.
     """
+
+
+def path_text(path: list[Any]) -> str:
+    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key."""
+    text = ""
+    for part in path:
+        if type(part) is not str:
+            text += f"[{shown(part)}]"
+        else:
+            text += f".{part}" if text else part
+    return text

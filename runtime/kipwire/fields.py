@@ -9,19 +9,23 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import uuid
-    from typing import Any
+    from typing import Any, Literal
 
     from kipwire.structs import Struct
 
     Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
+    Owner = type[Struct] | None
+    Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 
 
 class Field:
-    """One field of a struct in one version."""
+    """What stands in one place of a struct in one version: a value or, in record formats, something computed."""
 
     __slots__ = (
-        "about",
+        "absent_if",
+        "algorithm",
         "array",
+        "bit",
         "bits",
         "compact",
         "default",
@@ -32,7 +36,16 @@ class Field:
         "map_key",
         "name",
         "nullable",
+        "owner",
+        "prefix",
+        "present_if",
+        "role",
+        "same_length_as",
+        "size_only_with",
+        "sized",
+        "sorted_by",
         "spec_name",
+        "start",
         "struct",
         "tag",
         "type",
@@ -44,17 +57,27 @@ class Field:
         spec_name: str,
         type: str,  # the spec language's own word
         *,
-        default: Default,
-        about: str = "",
+        default: Default = None,
         struct: type[Struct] | None = None,
         nullable: bool = False,
         compact: bool = False,
         tag: int | None = None,
         encoding: str | None = None,
-        bits: int | None = None,
         ignorable: bool = False,
         map_key: bool = False,
         entity_type: str | None = None,
+        role: Role = "value",
+        bit: int | None = None,
+        bits: int | None = None,
+        prefix: str = "",
+        sized: bool = False,
+        size_only_with: str = "",
+        present_if: str = "",
+        absent_if: str = "",
+        sorted_by: str = "",
+        same_length_as: str = "",
+        algorithm: str = "",
+        start: str = "",
     ) -> None:
         self.name = name
         """The attribute's name."""
@@ -68,7 +91,7 @@ class Field:
         self.struct = struct
         """The class of the struct or of an array's elements; None for primitives."""
         self.default = default
-        """The default value; `()` stands for a new empty array or a new struct of defaults."""
+        """The default value; `()` stands for a new empty array or a new struct of defaults. The value of a constant."""
         self.nullable = nullable
         self.compact = compact
         """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n."""
@@ -76,16 +99,54 @@ class Field:
         """Number of a tagged field; None for a positional one."""
         self.encoding = encoding
         """KIP-625 encoding of an integer; None for the fixed form of the type's width."""
-        self.bits = bits
-        """How many bits of an integer of that type the value has, without a sign; None where it has the integer."""
         self.ignorable = ignorable
         """Whether a value may be dropped where a version does not have the field."""
         self.map_key = map_key
         """Whether the field is (part of) the key of its struct in an array."""
         self.entity_type = entity_type
-        """What kind of thing is meant, such as `brokerId`; None where the spec does not tell."""
-        self.about = about
-        """What the field means, from the spec."""
+        """What kind of thing is meant, such as `brokerId`; None where the spec does not say."""
+        self.owner: Owner = None
+        """The class that it is a field of."""
+        # The rest is of record formats alone.
+        self.role = role
+        """`value`, an attribute; or what no attribute holds, since it is computed: the `size` in bytes of what follows
+        up to the end of the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says whether a
+        value is there (`presence`)."""
+        self.bit = bit
+        """Of one bit or several of the `bits` before it: the lowest, where 0 is that of the integer; else None."""
+        self.bits = bits
+        """Of several bits with one value: how many, without a sign; None for one bit and all other fields."""
+        self.prefix = prefix
+        """What says how long it is: a number before it of the form `int16`, `int32`, `varint` (zigzag) or `uvarint`; or
+        `rest`: it goes on to the end of its struct, less what stands after it. Empty where its type says it."""
+        self.sized = sized
+        """Whether that number is the bytes of all elements of an array; else it is how many there are."""
+        self.size_only_with = size_only_with
+        """The attribute together with which the prefix stands there; where that is absent, the value takes the rest."""
+        self.present_if = present_if
+        """The bit, by its name, that is 1 where the value is there."""
+        self.absent_if = absent_if
+        """The bit, by its name, that is 0 where the value is there."""
+        self.sorted_by = sorted_by
+        """The attribute of the elements by which they strictly ascend; empty for an array that is not a set."""
+        self.same_length_as = same_length_as
+        """The attribute of an earlier array that has as many elements."""
+        self.algorithm = algorithm
+        """Of a checksum: `crc32` or `crc32c`."""
+        self.start = start
+        """The name of what a checksum covers first: everything from there to the end of the struct or, where that
+        stands before the checksum, to the checksum itself."""
+
+    @property
+    def is_attribute(self) -> bool:
+        return self.role == "value"
+
+    @property
+    def about(self) -> str:
+        """What the field means, from the spec; "" where Python was told to drop docstrings."""
+        from kipwire.docstrings import about  # here, since few programs ask
+
+        return about(self)
 
     @property
     def json_name(self) -> str:

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from kipwire.errors import JsonError, shown
 from kipwire.paths import Visitor
-from kipwire.values import INTEGER_BITS, check, out_of_range
+from kipwire.types import KINDS
+from kipwire.values import check, out_of_range
 from kipwire.versions import struct_in_other_versions
 
 TYPE_CHECKING = False
@@ -44,7 +45,7 @@ def write_json(message: Message) -> dict[str, Any]:
 
 def _struct_to_json(item: Struct) -> dict[str, Any]:
     result = {}
-    for field in item.FIELDS:
+    for field in item.ATTRIBUTES:
         value = getattr(item, field.name)
         if field.tag is None or not field.is_default(value):
             result[field.json_name] = _to_json(field, value)
@@ -61,7 +62,7 @@ def _to_json(field: Field, value: Any) -> Any:
 def _element_to_json(field: Field) -> Callable[[Any], Any]:
     if field.struct is not None:
         return _struct_to_json
-    return _TO_JSON.get(field.element, _same)
+    return _TO_JSON.get(KINDS.get(field.element, "struct"), _same)
 
 
 def _same(value: Any) -> Any:
@@ -88,11 +89,10 @@ def uuid_to_json(value: uuid.UUID) -> str:
 
 
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(INTEGER_BITS, index),
+    "integer": index,
     "bool": bool,
-    "float64": float_to_json,
-    "bytes": bytes_to_json,
-    "records": bytes_to_json,
+    "float": float_to_json,
+    "blob": bytes_to_json,
     "uuid": uuid_to_json,
 }
 
@@ -120,7 +120,7 @@ class _Reader(Visitor):
         if not isinstance(value, dict):
             self.fail(f"must be a JSON object, not {_kind(value)}")
         values = {}
-        fields = {field.json_name: field for field in cls.FIELDS}
+        fields = {field.json_name: field for field in cls.ATTRIBUTES}
         for name, field in fields.items():
             if name in value:
                 self.path.append(name)
@@ -138,7 +138,7 @@ class _Reader(Visitor):
     def foreign(self, cls: type[Struct], name: str, value: Any) -> None:
         """A key that is no field of this version: fine only if another version has it and it may be dropped."""
         for version, other in struct_in_other_versions(self.message, cls):
-            for field in other.FIELDS:
+            for field in other.ATTRIBUTES:
                 if field.json_name == name:
                     if not field.ignorable and not field.is_default(self.field(field, value)):
                         self.fail(f"not a field of this version (but of version {version}), and not ignorable")
@@ -162,19 +162,19 @@ class _Reader(Visitor):
         return elements
 
     def element(self, field: Field, value: Any) -> Any:
-        kind = field.element
+        kind = KINDS.get(field.element, "struct")
         if field.struct is not None:
             return self.struct(field.struct, value)
-        if kind in INTEGER_BITS:
+        if kind == "integer":
             return self.integer(field, value)
         if kind == "bool":
             return self.of_type(bool, "true or false", value)
-        if kind == "float64":
+        if kind == "float":
             return self.float(value)
         text = self.of_type(str, "a string", value)
         if kind == "uuid":
             return self.uuid(text)
-        return text if kind == "string" else self.bytes(text)
+        return text if kind == "text" else self.bytes(text)
 
     def of_type(self, type_: type, wanted: str, value: Any) -> Any:
         if not isinstance(value, type_):

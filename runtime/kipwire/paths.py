@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NoReturn
 
-from kipwire.errors import EncodeError, JsonError
-from kipwire.walk import path_text
+from kipwire.errors import EncodeError, JsonError, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,96 +1,165 @@
-"""The plan of a class: what stands on the wire field by field, as plain data.
+"""The plan of a class: what stands on the wire place by place, with everything resolved, as plain data.
 
-Whoever reads or writes messages without their generated code works from it, such as the compiled kernel. It is made of
-the field metadata alone and tells everything that the bytes depend on.
+Whoever reads, writes or checks messages without their generated code works from it, such as the compiled kernel and the
+walker. It is made of the field metadata alone, when first asked for, and says everything that the bytes depend on.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.fields import Default, Field
-    from kipwire.layout_plan import PlannedPart
+    from kipwire.fields import Field
     from kipwire.structs import Struct
 
-WIDTHS = {
-    "bool": 1,
-    "int8": 1,
-    "int16": 2,
-    "uint16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "int64": 8,
-    "float64": 8,
-    "uuid": 16,
-}
-"""Bytes of the types that always take the same number."""
+CHECKSUM_WIDTH = 4
+"""Bytes."""
 
 
-class Operation:
-    """One field on the wire."""
+class Item:
+    """What stands in one place on the wire."""
 
-    __slots__ = ("array", "compact", "default", "kind", "name", "nullable", "plan", "tag")
+    # These are of record formats alone and set where they differ; an item of a message has nothing of the kind.
+    behind = 0
+    """Where the value may take the rest: the bytes that stand behind it."""
+    presence: Item | None = None
+    """The bit that says whether the value is there; None if it always is."""
+    partner: Item | None = None
+    """The bit that says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
+    bits: tuple[Item, ...] = ()
+    """Of an integer made of bits: those that have a name."""
+    lowest = 0
+    """Of such a bit, or of several: the lowest; 0 is that of the integer."""
+    bit_count = 0
+    """How many bits they are."""
+    number = 0
+    """The place of the integer in its struct."""
+    of: Item | None = None
+    """The value whose presence the bit tells. One that is nullable is absent where it is None, any other where it is
+    empty."""
+    means_present = False
+    """Whether that value is there where the bit is 1; else where it is 0."""
+    start = 0
+    """Of a checksum: the place in its struct that it covers first."""
+    is_behind = False
+    """Whether the checksum stands behind what it covers; else it covers everything to the end of the struct."""
+    width_to_end: int | None = None
+    """The bytes from the checksum to the end of its struct, where all that stands there has a fixed width."""
 
-    def __init__(self, field: Field, plan: Plan | None) -> None:
+    def __init__(self, field: Field) -> None:
+        self.field = field
         self.name = field.name
-        """The attribute's name."""
+        self.role = field.role
         self.kind = _kind(field)
         """What one value is: `bool`, `float64`, `uuid`, `string`, `bytes` (records, too) or `struct`; an integer of a
         fixed width, `int8` to `uint32`; an integer as varint, `packed16` to `upacked64` (KIP-625)."""
         self.array = field.array
-        """Whether a count and so many values stand there."""
+        """Whether it is an array, of such values."""
         self.nullable = field.nullable
         """Whether there may be null: as a length or count, or as the marker of a struct."""
         self.compact = field.compact
         """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n."""
         self.tag = field.tag
         """Number of a tagged field; None for a positional one."""
-        self.default: Default = field.default
-        """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults."""
-        self.plan = plan
+        self.default = field.default
+        """What a tagged field is when it is left out; `()` stands for a new empty array or a new struct of defaults.
+        The value of a constant."""
+
+    @cached_property
+    def plan(self) -> Plan | None:
         """The plan of the struct or of an array's elements; None for primitives."""
+        return None if self.field.struct is None else struct_plan(self.field.struct)
+
+    @cached_property
+    def prefix(self) -> str:
+        """What stands before it and says how long it is; empty where its type says it.
+
+        As `Field.prefix`, or `uvarint_plus_one` (KIP-482), where 0 is null; elsewhere null is -1.
+        """
+        if self.field.prefix or not self.array:
+            return self.field.prefix or self.element_prefix
+        return "uvarint_plus_one" if self.compact else "int32"
+
+    @cached_property
+    def element_prefix(self) -> str:
+        """The same of one element of an array."""
+        if self.kind not in ("string", "bytes"):
+            return ""
+        return "uvarint_plus_one" if self.compact else "int16" if self.kind == "string" else "int32"
+
+    @cached_property
+    def element_width(self) -> int:
+        """Bytes of one value, or of one element of an array; 0 where not all take the same number."""
+        from kipwire.types import TYPES  # here, since most messages need no look at it
+
+        return TYPES[self.kind].width if self.kind in TYPES else 0
+
+    @cached_property
+    def width(self) -> int:
+        """Bytes of all of it; 0 where that varies."""
+        if self.role == "checksum":
+            return CHECKSUM_WIDTH
+        return 0 if self.array else self.element_width
 
 
 class Plan:
     """One struct on the wire."""
 
-    __slots__ = (
-        "cls",
-        "declared_tags",
-        "default_structs",
-        "depth",
-        "fields",
-        "flexible",
-        "has_floats",
-        "minimum_size",
-        "parts",
-        "tagged",
-    )
-
-    def __init__(self, cls: type[Struct], operations: list[Operation]) -> None:
+    def __init__(self, cls: type[Struct]) -> None:
         self.cls = cls
         self.flexible = cls.FLEXIBLE
-        """Whether a tag section stands behind the fields."""
-        self.fields = [operation for operation in operations if operation.tag is None]
-        """The positional fields in the order of the bytes."""
-        self.tagged = sorted((one for one in operations if one.tag is not None), key=lambda one: one.tag or 0)
+        """Whether a tag section stands behind the items."""
+        items = [Item(field) for field in cls.FIELDS]
+        self.is_plain = not any(map(_says_more, cls.FIELDS))
+        """Whether nothing is there but values of which type and `compact` say how long they are."""
+        self.in_order = items if self.is_plain else _resolved(items)
+        """All items in the order of the spec, without single bits."""
+        self.items = [item for item in self.in_order if item.tag is None]
+        """What stands before the tag section, in the order of the bytes."""
+        self.tagged = sorted((one for one in items if one.tag is not None), key=lambda one: one.tag or 0)
         """The fields of the tag section in the order of their tags."""
         self.declared_tags = sorted(cls.DECLARED_TAGS)
         """The tags that any version has fields for: none of them can be that of an unknown field."""
-        self.parts: list[PlannedPart] | None = None
-        """Of a layout: what stands in each place, in the order of the bytes. None where `fields` say it all."""
-        self.minimum_size = minimum_size(cls)
-        """The fewest bytes that the struct takes; of a layout 1, which is not more."""
-        self.depth: int = 1 + max((one.plan.depth for one in operations if one.plan is not None), default=0)
-        """How many structs stand within each other, this one counted."""
-        self.has_floats: bool = any(
-            one.kind == "float64" or (one.plan is not None and one.plan.has_floats) for one in operations
-        )
+
+    @cached_property
+    def attributes(self) -> list[Item]:
+        """All values that attributes hold, in the order of the spec."""
+        return [one for item in self.in_order for one in item.bits or (item,) if one.role == "value"]
+
+    @cached_property
+    def ends_at_limit(self) -> bool:
+        """Whether the struct takes all bytes that there are, by a value that takes the rest."""
+        return any(item.field.prefix == "rest" and item.presence is None for item in self.items)
+
+    # What follows looks at the structs within and remembers what it finds, since a struct may stand at many places.
+
+    @cached_property
+    def minimum_size(self) -> int:
+        """The fewest bytes that the struct takes; 1, which is not more, where more is said than types say."""
+        return 1 if self.flexible or not self.is_plain else sum(map(_minimum, self.items))
+
+    @cached_property
+    def depth(self) -> int:
+        """How many structs stand within each other, this one counted.
+
+        Raises:
+            NoPlanError: a struct contains itself.
+        """
+        return _depth(self, {})
+
+    @cached_property
+    def has_floats(self) -> bool:
         """Whether a float is in it, at any depth: 0.0 and -0.0 are equal and have other bytes."""
-        self.default_structs: int = 1 + sum(
-            one.plan.default_structs for one in operations if one.plan and not one.array and one.default is not None
+        return any(
+            item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order
         )
+
+    @cached_property
+    def default_structs(self) -> int:
         """How many structs an instance of defaults is made of at most, this one counted."""
+        made = (item.plan for item in self.in_order if not item.array and item.default is not None)
+        return 1 + sum(plan.default_structs for plan in made if plan is not None)
 
 
 class NoPlanError(Exception):
@@ -98,27 +167,21 @@ class NoPlanError(Exception):
 
 
 def plan_of(cls: type[Struct]) -> Plan:
-    """The plan of a generated class and of all structs in it; a struct that stands at many places has one plan.
+    """The plan of a generated class in which no struct contains itself; one struct has one plan wherever it stands.
 
     Raises:
         NoPlanError: a struct contains itself.
     """
-    return _plan(cls, {})
+    plan = struct_plan(cls)
+    assert plan.depth
+    return plan
 
 
-def _plan(cls: type[Struct], plans: dict[type[Struct], Plan | None]) -> Plan:
-    if cls in plans:
-        known = plans[cls]
-        if known is None:
-            raise NoPlanError(f"{cls.__qualname__} contains itself")
-        return known
-    plans[cls] = None  # until it is known: who meets it before is inside it
-    operations = [Operation(field, _plan(field.struct, plans) if field.struct else None) for field in cls.FIELDS]
-    plan = plans[cls] = Plan(cls, operations)
-    if cls.LAYOUT is not None:
-        from kipwire.layout_plan import planned_parts  # here, since most programs have no layouts
-
-        plan.parts = planned_parts(cls, {operation.name: operation for operation in operations})
+def struct_plan(cls: type[Struct]) -> Plan:
+    """The plan of a generated class, made when first asked for."""
+    plan: Plan | None = cls.__dict__.get("_plan")
+    if plan is None:
+        plan = cls._plan = Plan(cls)
     return plan
 
 
@@ -130,25 +193,67 @@ def _kind(field: Field) -> str:
     return "bytes" if field.element == "records" else field.element
 
 
-def minimum_size(cls: type[Struct]) -> int:
-    """The fewest bytes that the struct takes; of a layout, whose structs take at least one, just that."""
-    return _minimum_size(cls, {})
-
-
-def _minimum_size(cls: type[Struct], known: dict[type[Struct], int]) -> int:
-    """The same, and remembered: a struct may stand at many places, with structs that do so as well."""
-    if cls.FLEXIBLE or cls.LAYOUT is not None:
-        return 1
-    if cls not in known:
-        known[cls] = sum(_minimum(field, known) for field in cls.FIELDS)
-    return known[cls]
-
-
-def _minimum(field: Field, known: dict[type[Struct], int]) -> int:
-    if field.array:
+def _minimum(item: Item) -> int:
+    if item.array:
         return 4
-    if field.struct is not None:
-        return 1 if field.nullable else _minimum_size(field.struct, known)
-    if field.encoding is not None:
-        return 1
-    return {"string": 2, "bytes": 4, "records": 4}.get(field.element) or WIDTHS[field.element]
+    if item.plan is not None:
+        return 1 if item.nullable else item.plan.minimum_size
+    return item.width or _PREFIX_MINIMUM.get(item.prefix, 1)
+
+
+_PREFIX_MINIMUM = {"int16": 2, "int32": 4}
+
+
+def _depth(plan: Plan, depths: dict[Plan, int]) -> int:
+    """The depth of a plan; `depths` has those that are known, and 0 for those that are being looked at."""
+    depth = depths.get(plan)
+    if depth == 0:
+        raise NoPlanError(f"{plan.cls.__qualname__} contains itself")
+    if depth is None:
+        depths[plan] = 0
+        inner = (item.plan for item in plan.in_order)
+        depth = depths[plan] = 1 + max((_depth(one, depths) for one in inner if one is not None), default=0)
+    return depth
+
+
+# What fields of record formats say of each other, by name, until here.
+
+
+def _says_more(field: Field) -> bool:
+    return bool(field.role != "value" or field.bit is not None or field.prefix or field.present_if or field.absent_if)
+
+
+def _resolved(named: list[Item]) -> list[Item]:
+    """The items of a struct of a record format, pointing at each other; bits are in those that they are bits of."""
+    items: list[Item] = []
+    bits: dict[str, Item] = {}
+    values: dict[str, Item] = {}
+    for item in named:
+        field = item.field
+        if field.bit is not None:
+            item.number, item.lowest, item.bit_count = len(items) - 1, field.bit, field.bits or 1
+            items[-1].bits += (item,)
+            bits[item.name] = item
+            continue
+        if name := field.present_if or field.absent_if:
+            bit = item.presence = bits[name]
+            bit.of, bit.means_present = item, bool(field.present_if)
+        values[item.name] = item
+        items.append(item)
+    numbers = {item.name: number for number, item in enumerate(items)}
+    for number, item in enumerate(items):
+        if item.role == "checksum":
+            item.start = numbers[item.field.start]
+            item.is_behind = item.start < number
+            item.width_to_end = _width(items[number:])
+        if item.field.size_only_with:
+            item.partner = values[item.field.size_only_with].presence
+        if item.partner or item.field.prefix == "rest":
+            # The partner itself is then not there.
+            item.behind = _width(items[number + (2 if item.partner else 1) :]) or 0
+    return items
+
+
+def _width(items: list[Item]) -> int | None:
+    """How many bytes items take that all have a fixed width."""
+    return sum(item.width for item in items) if all(item.width for item in items) else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import islice, repeat
 from struct import Struct as Packer
+from struct import calcsize
 
 from kipwire.wire import FALSE_TRUE, ONE_BYTE, write_size
 
@@ -25,7 +26,6 @@ _MOST = 256
 """Rows taken at once: it bounds what a try costs that fails late."""
 _KEPT = 256
 """Formats kept for a struct; lengths vary without end."""
-_WIDTHS = {"b": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "bool": 1}
 _ONE_VALUE = {"bool": "B"}
 """Codes that the `struct` module has under another name."""
 
@@ -44,10 +44,10 @@ class RowReader:
         """Bytes between the last of them and the tag section."""
         for code in codes:
             if code == "text" or code[0] == "*":
-                self._sized.append((self._rest, 1 if code == "text" else _WIDTHS[code[1]]))
+                self._sized.append((self._rest, 1 if code == "text" else calcsize(f">{code[1]}")))
                 self._rest = 0
             else:
-                self._rest += _WIDTHS[code]
+                self._rest += calcsize(f">{_ONE_VALUE.get(code, code)}")
 
     def read(self, data: bytes, pos: int, count: int) -> tuple[list[Iterable[Any]], int, int] | None:
         """The elements from `pos` on that are like the first: (values by field, how many, position behind them).

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import NoReturn, Self
 
     from kipwire.fields import Field
-    from kipwire.layouts import Part
 
 T = TypeVar("T")
 
@@ -84,17 +83,26 @@ class Struct:
     __hash__ = None  # type: ignore[assignment]
 
     FIELDS: ClassVar[tuple[Field, ...]]
-    """The fields of this version in the order of the spec."""
+    """The fields of this version in the order of the spec; of record formats also what is computed."""
+    ATTRIBUTES: ClassVar[tuple[Field, ...]]
+    """Those of `FIELDS` that are attributes."""
+    _plan: ClassVar[Any]
+    """The `kipwire.plan` of the class, once somebody asked for it."""
     FLEXIBLE: ClassVar[bool]
     """Whether the version is flexible (KIP-482): compact lengths, and a tag section behind the fields."""
     TAGS: ClassVar[frozenset[int]] = frozenset()
     """The tags that this version has fields for."""
     DECLARED_TAGS: ClassVar[frozenset[int]] = frozenset()
     """The tags that any version has fields for; those of other versions are errors here, not unknown tags."""
-    LAYOUT: ClassVar[tuple[Part, ...] | None] = None
-    """Of a layout (a record format): what stands in each place on the wire. None where `FIELDS` says it all."""
 
     _unknown_tagged_fields: dict[int, bytes] | None
+
+    def __init_subclass__(cls) -> None:
+        fields = cls.__dict__.get("FIELDS")
+        if fields is not None:
+            cls.ATTRIBUTES = tuple([field for field in fields if field.role == "value"])
+            for field in fields:
+                field.owner = cls
 
     def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
         raise NotImplementedError
@@ -105,19 +113,19 @@ class Struct:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct) or type(self) is not type(other):
             return NotImplemented
-        if any(getattr(self, field.name) != getattr(other, field.name) for field in self.FIELDS):
+        if any(getattr(self, field.name) != getattr(other, field.name) for field in self.ATTRIBUTES):
             return False
         return not self.FLEXIBLE or (self._unknown_tagged_fields or {}) == (other._unknown_tagged_fields or {})
 
     def __repr__(self) -> str:
-        values = [f"{field.name}={getattr(self, field.name)!r}" for field in self.FIELDS]
+        values = [f"{field.name}={getattr(self, field.name)!r}" for field in self.ATTRIBUTES]
         if self.FLEXIBLE and self._unknown_tagged_fields:
             values.append(f"unknown_tagged_fields={self._unknown_tagged_fields!r}")
         return f"{type(self).__name__}({', '.join(values)})"
 
     def __replace__(self, **changes: Any) -> Self:
         """A copy with other values, for `copy.replace`."""
-        values = {field.name: getattr(self, field.name) for field in self.FIELDS}
+        values = {field.name: getattr(self, field.name) for field in self.ATTRIBUTES}
         unknown = {"unknown_tagged_fields": dict(self._unknown_tagged_fields or {})} if self.FLEXIBLE else {}
         unknown_changes = {name: changes.pop(name) for name in unknown if name in changes}
         copy = type(self)(**{**values, **changes})

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from hypothesis import strategies as st
 
 from kipwire.structs import Message, Struct
-from kipwire.testing_layouts import arranged, has_room
-from kipwire.values import INTEGER_BITS, field_range
+from kipwire.types import KINDS
+from kipwire.values import field_range
 from kipwire.wire import MAX_STRING, MAX_TAG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -61,7 +61,7 @@ def messages(cls: type[M], *, long: bool = True) -> SearchStrategy[M]:
 
     They have whatever their class allows: the first and last values of every integer type and encoding, NaN and
     -0.0, null, tagged fields set and not set, unknown tagged fields in every flexible struct. Text has no lone
-    surrogates, as those cannot be encoded. The sets of layouts are in order, as they are when they are read.
+    surrogates, as those cannot be encoded. The sets of record formats are in order, as they are when they are read.
 
     Args:
         cls: the generated class of a message in one version.
@@ -90,22 +90,49 @@ def structs(cls: type[S], *, long: bool = True) -> SearchStrategy[S]:
 @lru_cache(maxsize=256)
 def _structs(cls: type[Struct], long: bool) -> SearchStrategy[Struct]:
     """Kept, since one struct may stand at many places of a message."""
-    parts = cls.LAYOUT or ()
     positional = {
-        field.name: field_values(field, long=long and has_room(parts, field))
-        for field in cls.FIELDS
+        field.name: field_values(field, long=long and _has_room(cls, field))
+        for field in cls.ATTRIBUTES
         if field.tag is None
     }
-    tagged = {field.name: field_values(field, long=long) for field in cls.FIELDS if field.tag is not None}
+    tagged = {field.name: field_values(field, long=long) for field in cls.ATTRIBUTES if field.tag is not None}
     unknown = _mostly(st.just({}), unknown_tagged_fields(cls), one_in=4) if cls.FLEXIBLE else st.just({})
 
     def make(values: dict[str, Any], unknown: dict[int, bytes]) -> Struct:
-        item = cls(**arranged(parts, values))
+        item = cls(**arranged(cls, values))
         if unknown:
             item.unknown_tagged_fields = unknown  # type: ignore[attr-defined]
         return item
 
     return st.builds(make, st.fixed_dictionaries(positional, optional=tagged), unknown)
+
+
+def _has_room(cls: type[Struct], field: Field) -> bool:
+    """Whether the sizes around a field's value have room for long ones; those of 16 bits may not."""
+    sizes = [one for one in cls.FIELDS if one.role == "size"]
+    return all(field_range(one)[1] >= 1 << 16 for one in sizes) and not (field.sized and field.prefix == "int16")
+
+
+def arranged(cls: type[Struct], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a struct that can stand together, made of any that cannot.
+
+    A set loses elements whose keys are there already, and is put into order, so that it is read as it was written.
+    Of arrays that must be of the same length the longer ones lose elements.
+    """
+    result = dict(values)
+    first: dict[str, str] = {}
+    for field in cls.FIELDS:
+        if field.sorted_by:
+            by_key = {getattr(element, field.sorted_by): element for element in result[field.name]}
+            result[field.name] = [by_key[key] for key in sorted(by_key)]
+        if field.same_length_as:
+            first[field.name] = first.get(field.same_length_as, field.same_length_as)
+    for one in set(first.values()):
+        alike = [one, *(name for name in first if first[name] == one)]
+        count = min(len(result[name]) for name in alike)
+        for name in alike:
+            result[name] = result[name][:count]
+    return result
 
 
 def field_values(field: Field, *, long: bool = True) -> SearchStrategy[Any]:
@@ -196,7 +223,7 @@ def same_message(a: Struct, b: Struct) -> bool:
         return False
     if a.FLEXIBLE and (a._unknown_tagged_fields or {}) != (b._unknown_tagged_fields or {}):
         return False
-    return all(_same_value(getattr(a, field.name), getattr(b, field.name)) for field in a.FIELDS)
+    return all(_same_value(getattr(a, field.name), getattr(b, field.name)) for field in a.ATTRIBUTES)
 
 
 def _same_value(a: object, b: object) -> bool:
@@ -211,14 +238,14 @@ def _same_value(a: object, b: object) -> bool:
 
 def _elements(field: Field, long: bool) -> SearchStrategy[Any]:
     """Values of a field that is no array, or elements of one that is."""
-    kind = field.element
     if field.struct is not None:
         return _structs(field.struct, long)  # type: ignore[arg-type]  # the class is hashable
-    if kind in INTEGER_BITS:
+    kind = KINDS.get(field.element, "struct")
+    if kind == "integer":
         return _integers(*field_range(field))
-    if kind in ("bytes", "records"):
+    if kind == "blob":
         return _blobs(long=long)
-    return _texts(long) if kind == "string" else _OTHERS[kind]
+    return _texts(long) if kind == "text" else _OTHERS[kind]
 
 
 def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
@@ -267,6 +294,6 @@ def _mostly(draw: DrawFn, usual: SearchStrategy[T], rare: SearchStrategy[T], one
 
 _OTHERS: dict[str, SearchStrategy[Any]] = {
     "bool": st.booleans(),
-    "float64": st.sampled_from(_FLOATS + _NANS) | st.floats(),
+    "float": st.sampled_from(_FLOATS + _NANS) | st.floats(),
     "uuid": st.sampled_from(_UUIDS) | st.builds(lambda raw: uuid.UUID(bytes=raw), st.binary(min_size=16, max_size=16)),
 }

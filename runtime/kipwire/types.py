@@ -70,6 +70,9 @@ TYPES = {
 }  # fmt: skip
 """By name."""
 
+KINDS: dict[str, Kind | Literal["struct"]] = {row.name: row.kind for row in TYPES.values()}
+"""What the values of a type are, by its name; a name that is not here is that of a struct."""
+
 
 class Encoding(NamedTuple):
     """How an integer is written (KIP-625)."""

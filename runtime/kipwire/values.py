@@ -1,47 +1,40 @@
-"""Checks the values of a message against the metadata of its class, to tell which of them cannot be written."""
+"""Checks the values of a message against the plan of its class, to find out which of them cannot be written."""
 
 from __future__ import annotations
 
 import struct
 import uuid
 from contextlib import suppress
+from itertools import pairwise
 from operator import index
-from typing import Any, NoReturn
+from typing import Any
 
 from kipwire import wire
 from kipwire.empty_elements import most_empty_elements
-from kipwire.errors import EncodeError, Malformed, shown
-from kipwire.plan import minimum_size
-from kipwire.structs import Struct
-from kipwire.walk import FIXED, path_text
+from kipwire.errors import EncodeError, Malformed, path_text, shown
+from kipwire.paths import Visitor
+from kipwire.plan import struct_plan
+from kipwire.sizes import elements_size, has_prefix, is_present, items_size
+from kipwire.types import ENCODINGS, KINDS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kipwire.fields import Field
-    from kipwire.structs import Message
+    from kipwire.plan import Item, Plan
+    from kipwire.structs import Message, Struct
 
-INTEGER_BITS = {
-    "int8": (8, True),
-    "int16": (16, True),
-    "uint16": (16, False),
-    "int32": (32, True),
-    "uint32": (32, False),
-    "int64": (64, True),
+
+_RANGES = {
+    **{row.name: row.range for row in TYPES.values() if row.kind == "integer"},
+    **{name: one.range for name, one in ENCODINGS.items()},
 }
-"""Width and sign of the integer types."""
-
-
-def integer_range(element: str, encoding: str | None) -> tuple[int, int]:
-    """The lowest and highest value of an integer type under its encoding."""
-    bits, signed = (int(encoding[-2:]), True) if encoding else INTEGER_BITS[element]
-    return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
 
 
 def field_range(field: Field) -> tuple[int, int]:
     """The lowest and highest value of an integer field."""
-    return integer_range(field.element, field.encoding) if field.bits is None else (0, (1 << field.bits) - 1)
+    return _RANGES[field.encoding or field.element] if field.bits is None else (0, (1 << field.bits) - 1)
 
 
 def out_of_range(field: Field, number: int) -> str:
@@ -62,17 +55,17 @@ def check(message: Message) -> None:
         EncodeError: for the first value that its field cannot carry, in the order of the fields.
     """
     checker = Checker(message)
-    checker.struct(message)
+    checker.struct(struct_plan(type(message)), message)
     if checker.empty_arrays:
         checker.see_that_elements_are_few()
 
 
-class Checker:
+class Checker(Visitor):
     """One look at the values of one message."""
 
     def __init__(self, message: Message) -> None:
-        self.message = message
-        self.path: list[str | int] = []
+        super().__init__(type(message))
+        self.values = message
         self.empty_arrays: list[tuple[str, int]] = []
         """Path and number of elements of each array whose elements take no byte."""
 
@@ -80,7 +73,7 @@ class Checker:
         """See that the elements without bytes are not too many; all else must be right by now."""
         parts: list[bytes] = []
         with suppress(Malformed):  # raised when all parts are there
-            self.message._write(parts.append)
+            self.values._write(parts.append)
         size = sum(map(len, parts))
         most = most_empty_elements(size)
         total = 0
@@ -91,25 +84,33 @@ class Checker:
                 reason = f"{so_far}; at most {most} may be in a message of {size} bytes"
                 raise EncodeError(self.message.NAME, self.message.VERSION, path, reason)
 
-    def fail(self, reason: str) -> NoReturn:
-        raise EncodeError(self.message.NAME, self.message.VERSION, path_text(self.path), reason)
-
-    def struct(self, item: Struct) -> None:
-        if item.LAYOUT is not None:
-            from kipwire.layout_values import check_layout  # here, since few programs use layouts
-
-            check_layout(self, item)
-            return
-        for field in item.FIELDS:
-            self.path.append(field.name)
-            value = self.attribute(item, field)
-            if field.tag is None or not self.is_default(field, value):
-                self.field(field, value)
+    def struct(self, plan: Plan, struct: Struct) -> None:
+        for item in plan.attributes:
+            self.path.append(item.name)
+            self.value(item, struct)
             self.path.pop()
-        if item.FLEXIBLE:
+        if plan.flexible:
             self.path.append("unknown_tagged_fields")
-            self.unknown(item)
+            self.unknown(struct)
             self.path.pop()
+        if not plan.is_plain:
+            self.sizes(plan, struct)
+
+    def value(self, item: Item, struct: Struct) -> None:
+        """The value of one attribute."""
+        value = self.attribute(struct, item)
+        if item.tag is not None and self.is_default(item.field, value):
+            return
+        if value is None:
+            if not item.nullable:
+                self.fail("must not be null in this version")
+        elif item.array:
+            self.array(item, value, struct)
+        elif item.field.prefix:
+            size = len(self.text(value)) if item.kind == "string" else self.bytes(value).nbytes
+            self.prefix(item, size, "bytes", struct)
+        else:
+            self.element(item, value)
 
     def is_default(self, field: Field, value: object) -> bool:
         try:
@@ -117,9 +118,9 @@ class Checker:
         except Exception:  # what cannot be compared, such as a struct without an attribute, is looked at more closely
             return False
 
-    def attribute(self, item: Struct, field: Field) -> Any:
+    def attribute(self, struct: Struct, item: Item) -> Any:
         try:
-            return getattr(item, field.name)
+            return getattr(struct, item.name)
         except AttributeError:
             self.fail("the attribute is missing")
 
@@ -140,26 +141,33 @@ class Checker:
             self.bytes(value)
             self.path.pop()
 
-    def field(self, field: Field, value: object) -> None:
-        if value is None:
-            self.null(field)
-        elif field.array:
-            self.array(field, value)
-        else:
-            self.element(field, value)
-
-    def null(self, field: Field) -> None:
-        if not field.nullable:
-            self.fail("must not be null in this version")
-
-    def array(self, field: Field, value: object) -> None:
-        elements = self.elements(value)
-        if len(elements) > wire.MAX_LENGTH:
-            self.fail(f"array of {len(elements)} elements; the longest has {wire.MAX_LENGTH}")
-        if field.struct is not None and minimum_size(field.struct) == 0:
-            self.empty_arrays.append((path_text(self.path), len(elements)))
+    def array(self, item: Item, value: object, struct: Struct) -> None:
+        elements, field = self.elements(value), item.field
+        if not field.sized:
+            self.prefix(item, len(elements), "elements", struct)
+        if field.same_length_as:
+            self.same_length(elements, field.same_length_as, struct)
         for element in self.each(elements):
-            self.element(field, element)
+            self.element(item, element)
+        if field.sorted_by:
+            self.keys(elements, field.sorted_by)
+        if field.sized and not (item.presence and not is_present(item, struct)):
+            size = elements_size(item, elements)
+            self.prefix(item, size, "bytes", struct)
+
+    def prefix(self, item: Item, number: int, unit: str, struct: Struct) -> None:
+        """See that what stands before a value can say how long it is."""
+        form = item.field.prefix
+        what = "array" if item.array else item.field.element
+        if not form:
+            if number > wire.MAX_LENGTH:
+                self.fail(f"{what} of {number} {unit}; the longest has {wire.MAX_LENGTH}")
+            if item.plan is not None and item.plan.minimum_size == 0:
+                self.empty_arrays.append((path_text(self.path), number))
+        elif has_prefix(item, struct):
+            _, most = _RANGES["int16" if form == "int16" else "int32"]
+            if number > most:
+                self.fail(f"{what} of {number} {unit}; {form} before it tells of {most} at most")
 
     def elements(self, value: object) -> Sequence[object]:
         if not isinstance(value, (list, tuple)):
@@ -175,21 +183,22 @@ class Checker:
             yield element
             self.path.pop()
 
-    def element(self, field: Field, value: object) -> None:
-        kind = field.element
-        if field.struct is not None:
-            self.struct(self.of_class(field.struct, value))
-        elif kind in INTEGER_BITS:
-            self.integer(field, value)
+    def element(self, item: Item, value: object) -> None:
+        """A value of which the type says how long it is, or an element of an array; they all are such."""
+        kind = KINDS.get(item.field.element)
+        if item.plan is not None:
+            self.struct(item.plan, self.of_class(item.plan.cls, value))
+        elif kind == "integer":
+            self.integer(item.field, value)
         elif kind == "bool":
             if value not in (False, True):
                 self.fail(f"must be True or False, not {shown(value)}")
-        elif kind == "float64":
+        elif kind == "float":
             self.float(value)
         elif kind == "uuid":
             if not isinstance(value, uuid.UUID):
                 self.fail(f"must be a uuid.UUID, not {_kind(value)}")
-        elif kind == "string":
+        elif kind == "text":
             self.string(value)
         else:
             self.bytes(value)
@@ -211,7 +220,7 @@ class Checker:
 
     def float(self, value: object) -> None:
         try:
-            FIXED["float64"].pack(value)
+            struct.pack(">d", value)
         except struct.error:
             self.fail(f"must be a float, not {_kind(value)}")
 
@@ -233,6 +242,37 @@ class Checker:
         if not isinstance(value, (bytes, bytearray, memoryview)):
             self.fail(f"must be bytes, not {_kind(value)}")
         return memoryview(value)
+
+    # What a value has to do with others.
+
+    def same_length(self, elements: Sequence[object], other: str, struct: Struct) -> None:
+        theirs = getattr(struct, other)
+        if theirs is None or len(theirs) != len(elements):
+            there = "is null" if theirs is None else f"has {len(theirs)}"
+            self.fail(f"array of {len(elements)} elements, but {other} {there}; both must have as many")
+
+    def keys(self, elements: Sequence[object], name: str) -> None:
+        keys = [getattr(element, name) for element in elements]
+        try:
+            order = sorted(range(len(keys)), key=keys.__getitem__)
+            twins = [(one, other) for one, other in pairwise(order) if keys[one] >= keys[other]]
+        except TypeError:
+            self.fail(f"the elements cannot be put in order: values of {name} cannot be compared")
+        if twins:
+            first, second = twins[0]
+            self.path += [second, name]
+            self.fail(f"element {first} has the key {shown(keys[first])} too; no two may have the same")
+
+    def sizes(self, plan: Plan, struct: Struct) -> None:
+        """See that a struct's size can say how many bytes stand behind it."""
+        for number, item in enumerate(plan.items):
+            if item.role == "size":
+                _, most = field_range(item.field)
+                behind = items_size(plan.items[number + 1 :], struct)
+                if behind > most:
+                    self.path.append(item.name)
+                    form = item.field.encoding or item.field.type
+                    self.fail(f"{behind} bytes stand behind it; a size in the form of {form} tells of {most} at most")
 
 
 def _kind(value: object) -> str:

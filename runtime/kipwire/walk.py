@@ -1,19 +1,18 @@
-"""The walker: reads a message field by field from the metadata of its class, slowly, but knowing where it is.
+"""The walker: reads a message place by place from the plan of its class, slowly, but knowing where it is.
 
 The generated readers only find out that something is wrong. The walker then goes through the same bytes by the same
-rules and tells the place; whoever wants to see every field with its bytes hands it a function to report to.
+rules and finds the place; whoever wants to see every field with its bytes hands it a function to report to.
 """
 
 from __future__ import annotations
 
-import struct
-import uuid
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from kipwire import wire
 from kipwire.empty_elements import most_empty_elements
-from kipwire.errors import DecodeError, shown
-from kipwire.plan import WIDTHS, minimum_size
+from kipwire.errors import path_text, shown
+from kipwire.plan import CHECKSUM_WIDTH, struct_plan
+from kipwire.walk_numbers import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,23 +20,13 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from kipwire.fields import Field
-    from kipwire.structs import Message, Struct
+    from kipwire.plan import Item, Plan
+    from kipwire.structs import Message
 
     Role = Literal[
         "value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"
     ]
     Report = Callable[["Element"], object]
-
-FIXED = {
-    "int8": struct.Struct(">b"),
-    "int16": struct.Struct(">h"),
-    "uint16": struct.Struct(">H"),
-    "int32": struct.Struct(">i"),
-    "uint32": struct.Struct(">I"),
-    "int64": struct.Struct(">q"),
-    "float64": struct.Struct(">d"),
-}
-"""The types of a fixed width that one unpacking gives."""
 
 
 class Element(NamedTuple):  # a dataclass would make everyone who meets an error wait for an import
@@ -47,15 +36,15 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     """The field's path, such as `topics[0].name`; for the count of tagged fields the path of their struct."""
     role: Role
     """`value` of a primitive type; `length` of a string, of bytes or records; `count` of an array; `marker` that
-    tells whether a nullable struct is there; and of tagged fields (KIP-482): `tags`, how many there are in a struct,
+    says whether a nullable struct is there; and of tagged fields (KIP-482): `tags`, how many there are in a struct,
     `tag`, the number of one, `size`, its size in bytes, and `unknown`, the content of one that the spec does not know.
 
-    Of layouts also: `size` in bytes of all elements of an array, or of the rest of a struct; `bits`, an integer whose
-    bits have names, followed by a `value` for each attribute and a `marker` for each bit that tells whether a value is
-    there; `constant`; `checksum`.
+    Of record formats also: `size` in bytes of all elements of an array, or of the rest of a struct; `bits`, an integer
+    whose bits have names, followed by a `value` for each attribute and a `marker` for each bit that says whether a
+    value is there; `constant`; `checksum`.
     """
     field: Field | None
-    """Whose bytes they are; None for `tags`, for all of an unknown tagged field, and for what is no attribute."""
+    """Whose bytes they are; None for `tags` and for all of an unknown tagged field."""
     start: int
     """Position of the first byte in the buffer."""
     end: int
@@ -63,26 +52,31 @@ class Element(NamedTuple):  # a dataclass would make everyone who meets an error
     value: object
     """What the bytes mean: the attribute's value for a primitive, None for a null's length or count, else a number."""
     form: str = ""
-    """Of layouts: type and form in words, where they do not follow from the field."""
+    """Of what says how long something is: the form of a prefix, as in `kipwire.plan`."""
 
     @property
     def kind(self) -> str:
         """Type and encoding in words, such as `int32 packed32`, `compact string length`, `count int32`, `tag`."""
-        if self.form:
-            return self.form
-        if self.field is None or self.role in ("tag", "size"):
+        field, form = self.field, self.form
+        if field is None or self.role == "tag" or (self.role == "size" and field.tag is not None):
             return _TAGGED_KINDS[self.role]
-        if self.role == "value":
-            encoding = self.field.encoding
-            return f"{self.field.element} {encoding}" if encoding else self.field.element
+        if form:
+            what = (
+                "array size" if self.role == "size" else "count" if self.role == "count" else f"{field.element} length"
+            )
+            return f"compact {what}" if form == "uvarint_plus_one" else f"{what} {form}"
+        if field.bit is not None:
+            return f"bit {field.bit}" if field.bits is None else f"bits {field.bit}-{field.bit + field.bits - 1}"
         if self.role == "marker":
-            return f"marker {'int8' if self.field.tag is None else 'varint'}"
-        name = "count" if self.role == "count" else f"{self.field.element} length"
-        classic = "int16" if name == "string length" else "int32"
-        return f"compact {name}" if self.field.compact else f"{name} {classic}"
+            return f"marker {'int8' if field.tag is None else 'varint'}"
+        if field.role == "checksum":
+            return field.algorithm
+        type_ = f"{field.element} {field.encoding}" if field.encoding else field.element
+        return type_ if field.role == "value" else f"{_COMPUTED_KINDS[field.role]} {type_}"
 
 
 _TAGGED_KINDS = {"tags": "tag count", "tag": "tag", "size": "tagged field size", "unknown": "unknown tagged field"}
+_COMPUTED_KINDS = {"size": "rest size", "bits": "bits", "constant": "constant"}
 
 
 def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None) -> int:
@@ -93,50 +87,53 @@ def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None
     elements behind the place of the fault have been reported.
 
     Raises:
-        DecodeError: at the first fault.
+        DecodeError: at the first fault. Where bytes do not have their checksum the fault is the checksum, as soon as
+            it is known which bytes it covers: what damage makes of the fields would only mislead.
     """
     walker = Walker(cls, data, pos, report)
-    if cls.LAYOUT is None:
-        return walker.message(pos)
-    from kipwire.walk_layout import walk_layout  # here, since few programs use layouts
-
-    return walk_layout(walker, cls, pos)
+    end, _ = walker.struct(struct_plan(cls), pos)
+    walker.see_that_elements_are_few(pos, end)  # the buffer may have had bytes after the message
+    return end
 
 
-class Walker:
+class Seen(NamedTuple):
+    """What was read of an item, or of a named bit."""
+
+    start: int
+    """Position of its first byte."""
+    value: Any
+    """A number, text or bytes; of an array how many elements it has, None for null; None of other items."""
+
+
+class Frame:
+    """What is known of the struct that is being read."""
+
+    __slots__ = ("ends_at_limit", "plan", "seen")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.seen: dict[str, Seen] = {}
+        self.ends_at_limit = plan.ends_at_limit
+        """Whether the struct must take all bytes up to the walker's limit."""
+
+    def is_there(self, presence: Item) -> bool:
+        """Whether a value is there of which this bit says so."""
+        return bool(self.seen[presence.name].value == presence.means_present)
+
+
+class Walker(Place):
     """One walk over one buffer."""
 
     def __init__(self, cls: type[Message], data: bytes, start: int, report: Report | None) -> None:
-        self.cls = cls
-        self.data = data
+        super().__init__(cls, data)
         self.start = start
         self.empty_elements = 0
         """Elements without bytes that the arrays so far have."""
-        self.limit = len(data)
-        """Nothing may be read beyond this position."""
-        self.bound = ""
-        """What sets the limit, in words; "" where it is the end of the buffer."""
         self.report = report
-        self.path: list[str | int] = []
-
-    def fail(self, pos: int, reason: str) -> NoReturn:
-        raise DecodeError(self.cls.NAME, self.cls.VERSION, path_text(self.path), pos, reason)
 
     def tell(self, role: Role, start: int, end: int, value: object, field: Field | None = None, form: str = "") -> None:
         if self.report is not None:
             self.report(Element(path_text(self.path), role, field, start, end, value, form))
-
-    def need(self, pos: int, count: int) -> int:
-        """The position behind so many bytes, which must be there."""
-        left = self.limit - pos
-        if count > left:
-            self.fail(pos, f"need {count} byte{'s' * (count != 1)}, {left} left{self.bound}")
-        return pos + count
-
-    def message(self, pos: int) -> int:
-        pos = self.struct(self.cls, pos)
-        self.see_that_elements_are_few(self.start, pos)  # the buffer may have had bytes behind the message
-        return pos
 
     def see_that_elements_are_few(self, fault_at: int, end: int) -> None:
         """See that a message which ends there may have the elements without bytes that were counted."""
@@ -145,18 +142,30 @@ class Walker:
             reason = f"at most {most} may be in all arrays of a message of {end - self.start} bytes"
             self.fail(fault_at, f"{self.empty_elements} elements of no bytes; {reason}")
 
-    def struct(self, cls: type[Struct], pos: int) -> int:
-        tagged: dict[int, Field] = {}
-        for field in cls.FIELDS:
-            if field.tag is None:
-                self.path.append(field.name)
-                pos = self.field(field, pos)
-                self.path.pop()
-            else:
-                tagged[field.tag] = field
-        return self.tag_section(cls, tagged, pos) if cls.FLEXIBLE else pos
+    # Structs.
 
-    def tag_section(self, cls: type[Struct], tagged: dict[int, Field], pos: int) -> int:
+    def struct(self, plan: Plan, pos: int) -> tuple[int, Frame]:
+        """Read one struct: (position behind it, what was seen in it)."""
+        frame, outer = Frame(plan), (self.limit, self.bound)
+        for item in plan.items:
+            if not plan.is_plain:
+                self.verify_from(frame, item, pos)
+            self.path.append(item.name)
+            start, (value, pos) = pos, self.item(frame, item, pos)
+            self.path.pop()
+            if not plan.is_plain or item.field.map_key:
+                frame.seen[item.name] = Seen(start, value)
+                if item.is_behind:
+                    self.verify(item, start, frame.seen[item.field.start].start, start)
+        if plan.flexible:
+            pos = self.tag_section(frame, pos)
+        if not plan.is_plain:
+            self.verify_end(frame, pos)
+            self.limit, self.bound = outer
+        return pos, frame
+
+    def tag_section(self, frame: Frame, pos: int) -> int:
+        tagged = {item.tag: item for item in frame.plan.tagged}
         start = pos
         count, pos = self.varint(pos, 31, "count of tagged fields")
         self.tell("tags", start, pos, count)
@@ -164,7 +173,8 @@ class Walker:
         for _ in range(count):
             start = pos
             tag, pos = self.varint(pos, 31, "tag")
-            field = tagged.get(tag)
+            item = tagged.get(tag)
+            field = item.field if item else None
             self.path.append(field.name if field else f"<tag {tag}>")
             self.tell("tag", start, pos, tag, field)
             if tag <= previous:
@@ -175,11 +185,11 @@ class Walker:
             size, pos = self.varint(pos, 31, "size of a tagged field")
             self.tell("size", size_at, pos, size, field)
             end = self.need(pos, size)
-            if field is not None:
-                pos = self.field(field, pos)
+            if item is not None:
+                _, pos = self.item(frame, item, pos)
                 if pos != end:
                     self.fail(size_at, f"size says {size} bytes, the value takes {size + pos - end}")
-            elif tag in cls.DECLARED_TAGS:
+            elif tag in frame.plan.declared_tags:
                 self.fail(start, f"tag {tag} belongs to other versions and is not valid in this one")
             else:
                 self.tell("unknown", pos, end, self.data[pos:end])
@@ -187,17 +197,27 @@ class Walker:
             self.path.pop()
         return pos
 
-    def field(self, field: Field, pos: int) -> int:
-        if field.array:
-            return self.array(field, pos)
-        if field.struct is not None:
-            return self.nested(field, field.struct, pos)
-        return self.value(field, pos, nullable=field.nullable)
+    # Items; each gives what is to be remembered, and the position behind it.
 
-    def nested(self, field: Field, cls: type[Struct], pos: int) -> int:
-        if field.nullable:
+    def item(self, frame: Frame, item: Item, pos: int) -> tuple[Any, int]:
+        if item.role != "value":
+            return self.computed(frame, item, pos)
+        if item.presence is not None and not frame.is_there(item.presence):
+            value, end = None if item.nullable else 0, pos
+        elif item.array:
+            value, end = self.array(frame, item, pos)
+        elif item.plan is not None:
+            value, end = None, self.nested(item, item.plan, pos)
+        else:
+            value, end = self.value(item, item.prefix, pos, nullable=item.nullable, frame=frame)
+        if (other := item.field.same_length_as) and value != (length := frame.seen[other].value):
+            self.fail(pos, f"array of {value} elements, but {other} has {length}")
+        return value, end
+
+    def nested(self, item: Item, plan: Plan, pos: int) -> int:
+        if item.nullable:
             start = pos
-            if field.tag is None:
+            if item.tag is None:
                 pos = self.need(pos, 1)
                 marker, null, present = self.data[start], 255, "1 or 255 (-1)"
             else:
@@ -205,149 +225,187 @@ class Walker:
                 null, present = 0, "1 or 0"
             if marker not in (1, null):
                 self.fail(start, f"marker of a nullable struct is {marker}; it must be {present}")
-            self.tell("marker", start, pos, marker, field)
+            self.tell("marker", start, pos, marker, item.field)
             if marker == null:
                 return pos
-        return self.struct(cls, pos)
+        return self.struct(plan, pos)[0]
 
-    def array(self, field: Field, pos: int) -> int:
-        start = pos
-        count, pos = self.length(field, pos, "int32", "array", nullable=field.nullable)
-        self.tell("count", start, pos, count, field)
-        if count is None:
-            return pos
-        if field.struct is None:
-            return self.primitives(field, count, pos)
-        if minimum_size(field.struct) == 0:
-            self.empty_elements += count
-            self.see_that_elements_are_few(start, self.limit)
-        for index in range(count):
-            self.path.append(index)
-            pos = self.struct(field.struct, pos)
-            self.path.pop()
-        return pos
+    def array(self, frame: Frame, item: Item, pos: int) -> tuple[int | None, int]:
+        """An array; to be remembered is how many elements it has."""
+        if self.takes_rest(frame, item):
+            end = self.end_of_rest(item, pos)
+            bound = self.bound if end == self.limit else f" up to what stands behind {item.name}"
+            return self.section(item, pos, end, bound)
+        bit = item.presence.name if item.presence else ""
+        length, start = self.length(item.prefix, pos, "array", nullable=item.nullable, bit=bit)
+        sized = item.field.sized
+        self.tell("size" if sized else "count", pos, start, length, item.field, item.prefix)
+        if length is None:
+            return None, start
+        if sized:
+            end = self.need(start, length)
+            return self.section(item, start, end, f" of the {length} that {item.name} takes")
+        if item.plan is None:
+            return length, self.primitives(item, length, start)
+        if item.plan.minimum_size == 0:
+            self.empty_elements += length
+            self.see_that_elements_are_few(pos, self.limit)
+        key = None
+        for index in range(length):
+            key, start = self.element(item, item.plan, index, start, key)
+        return length, start
 
-    def primitives(self, field: Field, count: int, pos: int) -> int:
+    def section(self, item: Item, pos: int, end: int, bound: str) -> tuple[int, int]:
+        """Structs that fill the bytes up to a position."""
+        assert item.plan is not None, "arrays of anything else have a count"
+        outer = self.limit, self.bound
+        self.limit, self.bound = end, bound
+        key, count = None, 0
+        while pos < end:
+            key, pos = self.element(item, item.plan, count, pos, key)
+            count += 1
+        self.limit, self.bound = outer
+        return count, pos
+
+    def element(self, item: Item, plan: Plan, index: int, pos: int, before: Seen | None) -> tuple[Seen | None, int]:
+        """One struct of an array, behind one with the key `before`: its own key, if these must ascend, and its end."""
+        self.path.append(index)
+        if item.field.prefix:
+            self.need(pos, 1)  # each takes some byte, so that few bytes cannot hold billions of them
+        end, frame = self.struct(plan, pos)
+        name = item.field.sorted_by
+        key = frame.seen[name] if name else None
+        if before and key and key.value <= before.value:
+            self.path.append(name)
+            self.fail(
+                key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend"
+            )
+        self.path.pop()
+        return key, end
+
+    def primitives(self, item: Item, count: int, pos: int) -> int:
         """The elements of an array that is none of structs."""
-        if field.element in WIDTHS and field.encoding is None:
-            return self.run(field, count, pos)
+        if item.element_width and item.field.encoding is None:
+            end = self.need(pos, count * item.element_width)
+            if self.report is None and item.kind != "bool":  # one by one only where somebody wants to know
+                return end
         for index in range(count):
             self.path.append(index)
-            pos = self.value(field, pos, nullable=False)
+            _, pos = self.value(item, item.element_prefix, pos, nullable=False)
             self.path.pop()
         return pos
 
-    def run(self, field: Field, count: int, pos: int) -> int:
-        """Elements of a fixed width; one by one only where somebody wants to know."""
-        end = self.need(pos, count * WIDTHS[field.element])
-        if self.report is None and field.element != "bool":
-            return end
-        for index in range(count):
-            self.path.append(index)
-            pos = self.value(field, pos, nullable=False)
-            self.path.pop()
-        return end
-
-    def value(self, field: Field, pos: int, *, nullable: bool) -> int:
-        """One value of a primitive type."""
-        start, element = pos, field.element
-        value: object
-        if element not in ("string", "bytes", "records"):
-            value, pos = self.scalar(element, field.encoding, pos)
+    def value(
+        self, item: Item, prefix: str, pos: int, *, nullable: bool, frame: Frame | None = None
+    ) -> tuple[Any, int]:
+        """One value of a primitive type; `frame` is that of its struct where it is not an element of an array."""
+        start, value = pos, None
+        if item.kind not in ("string", "bytes"):
+            value, pos = self.scalar(item.kind, pos)
         else:
-            size, pos = self.length(field, pos, "int16" if element == "string" else "int32", element, nullable=nullable)
-            self.tell("length", start, pos, size, field)
-            if size is None:
-                return pos
-            if element == "string" and size > wire.MAX_STRING:
-                self.fail(start, f"string of {size} bytes; the longest has {wire.MAX_STRING}")
-            start = pos
-            pos = self.need(pos, size)
+            if frame is not None and self.takes_rest(frame, item):
+                pos = self.end_of_rest(item, pos)
+            else:
+                element = item.field.element
+                bit = item.presence.name if item.presence and frame else ""
+                size, pos = self.length(prefix, pos, element, nullable=nullable, bit=bit)
+                self.tell("length", start, pos, size, item.field, prefix)
+                if size is None:
+                    return None, pos
+                if element == "string" and prefix == "uvarint_plus_one" and size > wire.MAX_STRING:
+                    self.fail(start, f"string of {size} bytes; the longest has {wire.MAX_STRING}")
+                start, pos = pos, self.need(pos, size)
             raw = self.data[start:pos]
-            value = self.text(raw, start) if element == "string" else raw
+            value = self.text(raw, start) if item.kind == "string" else raw
         if self.report is not None:  # asked here too, as most elements are values
-            self.tell("value", start, pos, value, field)
-        return pos
-
-    def scalar(self, type: str, encoding: str | None, pos: int) -> tuple[Any, int]:
-        """A value whose type and encoding tell how long it is: (the value, position behind it)."""
-        start = pos
-        if encoding and not encoding.startswith("fixed"):
-            return self.packed(encoding, pos)
-        if type == "bool":
-            pos = self.need(pos, 1)
-            if self.data[start] > 1:
-                self.fail(start, f"bool is {self.data[start]}; it must be 0 or 1")
-            return bool(self.data[start]), pos
-        if type == "uuid":
-            pos = self.need(pos, 16)
-            return uuid.UUID(bytes=self.data[start:pos]), pos
-        packer = FIXED[f"int{encoding[5:]}" if encoding else type]
-        pos = self.need(pos, packer.size)
-        (number,) = packer.unpack_from(self.data, start)
-        return number, pos
-
-    def text(self, raw: bytes, pos: int) -> str:
-        try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            self.fail(pos + error.start, f"not UTF-8: {error.reason}")
-
-    def length(self, field: Field, pos: int, classic: str, what: str, *, nullable: bool) -> tuple[int | None, int]:
-        """A length or a count: (None for null, position behind it)."""
-        start = pos
-        if field.compact:
-            size, pos = self.varint(pos, 31, f"length of the {what}")
-            length = size - 1
-        else:
-            packer = FIXED[classic]
-            pos = self.need(pos, packer.size)
-            (length,) = packer.unpack_from(self.data, start)
-        return self.length_or_null(length, start, what, nullable=nullable), pos
-
-    def length_or_null(self, length: int, start: int, what: str, *, nullable: bool) -> int | None:
-        """What a length or a count means: None stands for null."""
-        if length >= 0:
-            return length
-        if length == -1 and nullable:
-            return None
-        if length == -1:
-            self.fail(start, f"null, but this {what} must not be null in this version")
-        self.fail(start, f"length of the {what} is {length}")
-
-    def packed(self, encoding: str, pos: int) -> tuple[int, int]:
-        form, bits = (encoding[:-2], int(encoding[-2:]))
-        value, pos = self.varint(pos, bits, encoding)
-        if form == "packed":
-            return (value >> 1) ^ -(value & 1), pos
-        return (value - (1 << bits) if value >> bits - 1 else value), pos
-
-    def varint(self, pos: int, bits: int, what: str) -> tuple[int, int]:
-        """An unsigned varint: minimal, and of so many bits at most."""
-        start, value, shift = pos, 0, 0
-        while True:
-            self.need(pos, 1)
-            byte = self.data[pos]
-            pos += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-            if shift >= bits:
-                self.fail(start, f"{what} is a varint of more than {bits} bits")
-        if not byte and pos - start > 1:
-            self.fail(start, f"{what} is a varint with needless bytes at its end")
-        if value >> bits:
-            self.fail(start, f"{what} is a varint of more than {bits} bits")
+            self.tell("value", start, pos, value, item.field)
         return value, pos
 
+    def takes_rest(self, frame: Frame, item: Item) -> bool:
+        """Whether no number says how long a value is, since it takes what is left of its struct."""
+        return item.prefix == "rest" or (item.partner is not None and not frame.is_there(item.partner))
 
-def path_text(path: list[Any]) -> str:
-    """A path as people read it: `topics[0].name`. What is neither a name nor a number is a wrong key."""
-    text = ""
-    for part in path:
-        if type(part) is not str:
-            text += f"[{shown(part)}]"
-        else:
-            text += f".{part}" if text else part
-    return text
+    def end_of_rest(self, item: Item, pos: int) -> int:
+        """The position up to which a value goes that takes all but what stands behind it."""
+        left = self.limit - pos
+        if item.behind > left:
+            self.fail(pos, f"need {item.behind} bytes for what stands behind it, {left} left{self.bound}")
+        return self.limit - item.behind
+
+    # What no attribute holds.
+
+    def computed(self, frame: Frame, item: Item, pos: int) -> tuple[int, int]:
+        field = item.field
+        number: int
+        if item.role == "bits":
+            return self.bits(frame, item, pos)
+        if item.role == "checksum":
+            end = self.need(pos, CHECKSUM_WIDTH)
+            number = int.from_bytes(self.data[pos:end], "big")
+            self.tell("checksum", pos, end, number, field)
+            return number, end
+        number, end = self.scalar(item.kind, pos)
+        if item.role == "constant":
+            self.tell("constant", pos, end, number, field)
+            if number != item.default:
+                self.fail(pos, f"is {number}; it must be {item.default!r}")
+            return number, end
+        self.tell("size", pos, end, number, field)
+        left = self.limit - end
+        if not 0 <= number <= left:
+            self.fail(pos, f"tells of {number} bytes behind it, {left} left{self.bound}")
+        self.limit, self.bound = end + number, f" of the {number} that {item.name} tells of"
+        frame.ends_at_limit = True
+        return number, end
+
+    def bits(self, frame: Frame, item: Item, pos: int) -> tuple[int, int]:
+        signed, end = self.scalar(item.kind, pos)
+        number = unnamed = signed & (1 << 8 * item.width) - 1
+        self.tell("bits", pos, end, number, item.field)
+        for bit in item.bits:
+            unnamed &= ~(((1 << bit.bit_count) - 1) << bit.lowest)
+        if unnamed:
+            self.fail(pos, f"0x{unnamed:x} is set, which are bits without a name; they must be zero")
+        for bit in item.bits:
+            value: int = number >> bit.lowest & (1 << bit.bit_count) - 1
+            if bit.field.bits is None:
+                value = bool(value)
+            frame.seen[bit.name] = Seen(pos, value)
+            self.path[-1] = bit.name
+            self.tell("marker" if bit.of else "value", end, end, value, bit.field)
+        self.path[-1] = item.name
+        return number, end
+
+    # Checksums and sizes of structs.
+
+    def verify_from(self, frame: Frame, first: Item, pos: int) -> None:
+        """Verify the checksums over what begins here, where it is known already how far they go."""
+        if not frame.ends_at_limit:
+            return
+        for item in frame.plan.items:
+            if item.role == "checksum" and item.field.start == first.name:
+                if item.name in frame.seen:
+                    self.verify(item, frame.seen[item.name].start, pos, self.limit)
+                elif item.width_to_end is not None and pos + item.width_to_end <= self.limit:
+                    at = self.limit - item.width_to_end
+                    self.verify(item, at, pos, at)
+
+    def verify_end(self, frame: Frame, end: int) -> None:
+        """See that the struct ends where its size says so, and has its checksums."""
+        for item in frame.plan.items:
+            start, size = frame.seen[item.name]
+            if item.role == "size" and end != self.limit:
+                self.path.append(item.name)
+                self.fail(start, f"tells of {size} bytes, what stands behind it takes {size + end - self.limit}")
+        for item in frame.plan.items:
+            if item.role == "checksum" and not item.is_behind:
+                self.verify(item, frame.seen[item.name].start, frame.seen[item.field.start].start, end)
+
+    def verify(self, item: Item, at: int, start: int, end: int) -> None:
+        from kipwire import checksums  # here, since few programs use record formats
+
+        there = int.from_bytes(self.data[at : at + CHECKSUM_WIDTH], "big")
+        due = getattr(checksums, item.field.algorithm)(self.data[start:end])
+        if there != due:
+            self.path.append(item.name)
+            self.fail(at, f"{item.field.algorithm} is 0x{there:08x}, that of bytes {start} to {end} is 0x{due:08x}")

@@ -8,6 +8,7 @@ comparison of `Message.decode` notices.
 from __future__ import annotations
 
 from itertools import repeat as repeat
+from operator import attrgetter, ge
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
 
@@ -322,3 +323,24 @@ def write_tag_section(item: Struct, add: Callable[[bytes], object]) -> None:
         add(write_varint(tag))
         add(write_varint(len(value)))
         add(value)
+
+
+def is_in_order(items: list[T], key: str) -> bool:
+    """Whether the elements strictly ascend by an attribute."""
+    keys = list(map(attrgetter(key), items))
+    return not any(map(ge, keys, keys[1:]))
+
+
+def in_order(items: list[T], key: str) -> list[T]:
+    """The elements of a set by ascending keys; no two may have the same key."""
+    ordered = sorted(items, key=attrgetter(key))
+    if not is_in_order(ordered, key):
+        raise Malformed
+    return ordered
+
+
+def section(write: Callable[[list[T], Callable[[bytes], object]], None], items: list[T]) -> bytes:
+    """The bytes of structs, which `write` hands over piece by piece, side by side."""
+    pieces: list[bytes] = []
+    write(items, pieces.append)
+    return b"".join(pieces)

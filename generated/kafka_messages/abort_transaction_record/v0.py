@@ -41,18 +41,7 @@ class AbortTransactionRecord(kipwire.Message):
     FLEXIBLE = True
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
-    FIELDS = (
-        kipwire.Field(
-            "reason",
-            "Reason",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            about="Why the transaction was given up, in words; null if not stated.",
-        ),
-    )
+    FIELDS = (kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, tag=0),)
 
     def __init__(self, *, reason: str | None = None) -> None:
         self.reason = reason

@@ -41,33 +41,10 @@ class AbortedTxn(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "producer_id", "ProducerId", "int64", default=0, about="Id of the producer whose transaction was aborted."
-        ),
-        kipwire.Field(
-            "first_offset",
-            "FirstOffset",
-            "int64",
-            default=0,
-            about="Offset of the first record that the aborted transaction wrote to this partition.",
-        ),
-        kipwire.Field(
-            "last_offset",
-            "LastOffset",
-            "int64",
-            default=0,
-            about="Offset at which the transaction ends in this partition, that is, of its abort marker.",
-        ),
-        kipwire.Field(
-            "last_stable_offset",
-            "LastStableOffset",
-            "int64",
-            default=0,
-            about=(
-                "Last stable offset of the partition once this abort was complete; lets a lookup in the index stop "
-                "early."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=0),
     )
 
     def __init__(

@@ -70,64 +70,14 @@ class AccessControlEntryRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the ACL, by which a later record can remove it."
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about=(
-                "Type of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation "
-                "token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name, or beginning of the names, of the protected resources, depending on the pattern type.",
-        ),
-        kipwire.Field(
-            "pattern_type",
-            "PatternType",
-            "int8",
-            default=0,
-            about="How the resource name is compared: 3 literal, 4 prefixed.",
-        ),
-        kipwire.Field(
-            "principal",
-            "Principal",
-            "string",
-            default="",
-            compact=True,
-            about="Whom the ACL concerns, written as type and name, such as User:alice.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host from which the principal acts; * stands for any host.",
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation concerned: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 cluster "
-                "action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 describe "
-                "tokens, 15 two-phase commit."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect of the ACL: 2 denies, 3 allows."
-        ),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=0),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(

@@ -46,40 +46,10 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            entity_type="transactionalId",
-            about="Transactional id of the producer whose ongoing transaction shall cover the group's offsets.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id that the coordinator assigned to this transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Producer's current epoch; a producer with an outdated epoch is fenced.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about=(
-                "Consumer group whose offsets will be committed within the transaction; it determines the affected "
-                "offsets-topic partition."
-            ),
-        ),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
     )
 
     def __init__(

@@ -35,22 +35,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic that the transaction writes to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Numbers of the topic's partitions to add or verify.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -137,30 +123,15 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             "string",
             default="",
             entity_type="transactionalId",
-            about="Transactional id of the one transaction handled; versions 0 to 3 only.",
         ),
-        kipwire.Field(
-            "v3_and_below_producer_id",
-            "V3AndBelowProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id currently assigned to the transactional id; versions 0 to 3 only.",
-        ),
-        kipwire.Field(
-            "v3_and_below_producer_epoch",
-            "V3AndBelowProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch of the producer id, used to fence older producer instances; versions 0 to 3 only.",
-        ),
+        kipwire.Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
         kipwire.Field(
             "v3_and_below_topics",
             "V3AndBelowTopics",
             "[]AddPartitionsToTxnTopic",
             default=(),
             struct=AddPartitionsToTxnTopic,
-            about="The partitions to add to the one transaction, grouped by topic; versions 0 to 3 only.",
         ),
     )
 

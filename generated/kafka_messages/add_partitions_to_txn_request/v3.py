@@ -47,24 +47,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic that the transaction writes to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the topic's partitions to add or verify.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -191,23 +175,9 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             default="",
             compact=True,
             entity_type="transactionalId",
-            about="Transactional id of the one transaction handled; versions 0 to 3 only.",
         ),
-        kipwire.Field(
-            "v3_and_below_producer_id",
-            "V3AndBelowProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id currently assigned to the transactional id; versions 0 to 3 only.",
-        ),
-        kipwire.Field(
-            "v3_and_below_producer_epoch",
-            "V3AndBelowProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch of the producer id, used to fence older producer instances; versions 0 to 3 only.",
-        ),
+        kipwire.Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
         kipwire.Field(
             "v3_and_below_topics",
             "V3AndBelowTopics",
@@ -215,7 +185,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             default=(),
             struct=AddPartitionsToTxnTopic,
             compact=True,
-            about="The partitions to add to the one transaction, grouped by topic; versions 0 to 3 only.",
         ),
     )
 

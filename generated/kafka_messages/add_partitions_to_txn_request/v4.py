@@ -49,24 +49,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic that the transaction writes to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the topic's partitions to add or verify.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -181,41 +165,12 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             compact=True,
             map_key=True,
             entity_type="transactionalId",
-            about="Transactional id under which the producer runs this transaction.",
         ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("verify_only", "VerifyOnly", "bool", default=False),
         kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id that is currently assigned to the transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch of the producer id; an outdated one marks a fenced producer.",
-        ),
-        kipwire.Field(
-            "verify_only",
-            "VerifyOnly",
-            "bool",
-            default=False,
-            about=(
-                "True = only check that the partitions already belong to the ongoing transaction; false (default) ="
-                " add them to it."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]AddPartitionsToTxnTopic",
-            default=(),
-            struct=AddPartitionsToTxnTopic,
-            compact=True,
-            about="The partitions to add to or verify in this transaction, grouped by topic.",
+            "topics", "Topics", "[]AddPartitionsToTxnTopic", default=(), struct=AddPartitionsToTxnTopic, compact=True
         ),
     )
 
@@ -327,10 +282,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             default=(),
             struct=AddPartitionsToTxnTransaction,
             compact=True,
-            about=(
-                "The transactions to handle, each with the partitions concerned. From version 4 on; earlier "
-                "versions carry a single transaction in the V3AndBelow fields."
-            ),
         ),
     )
 

@@ -38,21 +38,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within its topic.",
-        ),
-        kipwire.Field(
-            "partition_error_code",
-            "PartitionErrorCode",
-            "int16",
-            default=0,
-            about="Error of this partition; 0 = no error, it is part of the transaction.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
@@ -100,16 +87,13 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
             default=(),
             struct=AddPartitionsToTxnPartitionResult,
-            about="One result for each partition of the topic that was asked for.",
         ),
     )
 
@@ -183,23 +167,13 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "results_by_topic_v3_and_below",
             "ResultsByTopicV3AndBelow",
             "[]AddPartitionsToTxnTopicResult",
             default=(),
             struct=AddPartitionsToTxnTopicResult,
-            about="Results for the single transaction of versions 0 to 3, grouped by topic.",
         ),
     )
 

@@ -50,21 +50,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within its topic.",
-        ),
-        kipwire.Field(
-            "partition_error_code",
-            "PartitionErrorCode",
-            "int16",
-            default=0,
-            about="Error of this partition; 0 = no error, it is part of the transaction.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
@@ -124,16 +111,7 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
             "results_by_partition",
             "ResultsByPartition",
@@ -141,7 +119,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             default=(),
             struct=AddPartitionsToTxnPartitionResult,
             compact=True,
-            about="One result for each partition of the topic that was asked for.",
         ),
     )
 
@@ -235,7 +212,6 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             compact=True,
             map_key=True,
             entity_type="transactionalId",
-            about="Transactional id of the transaction that these results belong to.",
         ),
         kipwire.Field(
             "topic_results",
@@ -244,7 +220,6 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             default=(),
             struct=AddPartitionsToTxnTopicResult,
             compact=True,
-            about="Results for the partitions of this transaction, grouped by topic.",
         ),
     )
 
@@ -340,27 +315,8 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about=(
-                "Error that concerns the whole request; 0 = no error. From version 4 on; before, errors are given "
-                "per partition only."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
         kipwire.Field(
             "results_by_transaction",
             "ResultsByTransaction",
@@ -368,7 +324,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             default=(),
             struct=AddPartitionsToTxnResult,
             compact=True,
-            about="Results of the batched request, one element per transaction. From version 4 on.",
         ),
     )
 

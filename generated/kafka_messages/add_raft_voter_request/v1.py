@@ -54,19 +54,9 @@ class Listener(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Listener name of the endpoint, such as CONTROLLER; unique within the list.",
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or IP address of the endpoint."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -188,57 +178,12 @@ class AddRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Id of the cluster the sender believes it is addressing, so that a request to the wrong cluster is "
-                "refused; null skips the check."
-            ),
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about="How long in milliseconds the quorum leader may take to complete the change before it gives up.",
-        ),
-        kipwire.Field(
-            "voter_id", "VoterId", "int32", default=0, about="Node id of the controller that shall become a voter."
-        ),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Id of the metadata log directory on the new voter; together with VoterId it identifies the "
-                "replica, so a replaced disk counts as a different voter."
-            ),
-        ),
-        kipwire.Field(
-            "listeners",
-            "Listeners",
-            "[]Listener",
-            default=(),
-            struct=Listener,
-            compact=True,
-            about="Endpoints under which the other quorum members can reach the new voter.",
-        ),
-        kipwire.Field(
-            "ack_when_committed",
-            "AckWhenCommitted",
-            "bool",
-            default=True,
-            about=(
-                "When to answer: true (the default and the behaviour of version 0) only after the new voter set is "
-                "committed, false as soon as the leader has appended it to its log. Since version 1."
-            ),
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
+        kipwire.Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
     )
 
     def __init__(

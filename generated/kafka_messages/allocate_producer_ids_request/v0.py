@@ -40,24 +40,8 @@ class AllocateProducerIdsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker that wants the block.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Registration epoch of the asking broker, by which the controller recognises requests of an "
-                "outdated incarnation; -1 = not set."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
     )
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1) -> None:

@@ -43,31 +43,10 @@ class AllocateProducerIdsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the asking broker should hold back because of a quota; 0 = no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole allocation; 0 = no error."
-        ),
-        kipwire.Field(
-            "producer_id_start",
-            "ProducerIdStart",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Lowest producer id of the reserved block (inclusive).",
-        ),
-        kipwire.Field(
-            "producer_id_len",
-            "ProducerIdLen",
-            "int32",
-            default=0,
-            about="Size of the block: how many consecutive ids, from ProducerIdStart on, belong to the broker.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id_start", "ProducerIdStart", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_id_len", "ProducerIdLen", "int32", default=0),
     )
 
     def __init__(

@@ -50,23 +50,8 @@ class EntityData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            compact=True,
-            about='Kind of this part of the entity: "user", "client-id" or "ip".',
-        ),
-        kipwire.Field(
-            "entity_name",
-            "EntityName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Name of the user, client id or IP address; null addresses the default entity of that type.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
@@ -172,28 +157,9 @@ class OpData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "d", "bool")
     FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            compact=True,
-            about="Quota setting concerned, such as producer_byte_rate, consumer_byte_rate or request_percentage.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "float64",
-            default=0.0,
-            about="New limit, in the unit of the quota key; not used when Remove is true.",
-        ),
-        kipwire.Field(
-            "remove",
-            "Remove",
-            "bool",
-            default=False,
-            about="True deletes the setting from the entity, false stores Value for it.",
-        ),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("remove", "Remove", "bool", default=False),
     )
 
     def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
@@ -282,24 +248,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "entity",
-            "Entity",
-            "[]EntityData",
-            default=(),
-            struct=EntityData,
-            compact=True,
-            about="Parts that together identify the quota entity, for instance a user combined with a client id.",
-        ),
-        kipwire.Field(
-            "ops",
-            "Ops",
-            "[]OpData",
-            default=(),
-            struct=OpData,
-            compact=True,
-            about="Quota settings to write or delete for this entity.",
-        ),
+        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
+        kipwire.Field("ops", "Ops", "[]OpData", default=(), struct=OpData, compact=True),
     )
 
     def __init__(self, *, entity: list[EntityData] = kipwire.DEFAULT, ops: list[OpData] = kipwire.DEFAULT) -> None:
@@ -389,22 +339,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "entries",
-            "Entries",
-            "[]EntryData",
-            default=(),
-            struct=EntryData,
-            compact=True,
-            about="Changes to make, one entry per quota entity.",
-        ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the changes are checked but not applied.",
-        ),
+        kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, compact=True),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(self, *, entries: list[EntryData] = kipwire.DEFAULT, validate_only: bool = False) -> None:

@@ -48,23 +48,8 @@ class EntityData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            compact=True,
-            about='Kind of this part of the entity: "user", "client-id" or "ip".',
-        ),
-        kipwire.Field(
-            "entity_name",
-            "EntityName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Name of the user, client id or IP address; null stands for the default entity of that type.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
@@ -169,27 +154,9 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this quota entity; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Human-readable reason why this entity's change failed; null if it succeeded.",
-        ),
-        kipwire.Field(
-            "entity",
-            "Entity",
-            "[]EntityData",
-            default=(),
-            struct=EntityData,
-            compact=True,
-            about="Parts that identify the quota entity this result belongs to.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
     )
 
     def __init__(
@@ -287,25 +254,8 @@ class AlterClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "entries",
-            "Entries",
-            "[]EntryData",
-            default=(),
-            struct=EntryData,
-            compact=True,
-            about="Results, one per quota entity of the request.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = kipwire.DEFAULT) -> None:

@@ -36,17 +36,8 @@ class AlterableConfig(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, about="Key of the setting, for example retention.ms."
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            about="New value in its textual form; the wire format also permits null.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
@@ -115,36 +106,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            map_key=True,
-            about=(
-                "Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group; 8 stands for broker"
-                " loggers, which only the incremental API handles."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            map_key=True,
-            about=(
-                "Which resource of that kind: a topic name, a broker id in decimal (empty for the default of all "
-                "brokers), and so on."
-            ),
-        ),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]AlterableConfig",
-            default=(),
-            struct=AlterableConfig,
-            about="All dynamic settings the resource shall have afterwards; existing ones missing here are dropped.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig),
     )
 
     def __init__(
@@ -219,21 +183,8 @@ class AlterConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "resources",
-            "Resources",
-            "[]AlterConfigsResource",
-            default=(),
-            struct=AlterConfigsResource,
-            about="The resources to reconfigure, each with its complete new set of dynamic settings.",
-        ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the settings are checked but nothing is changed.",
-        ),
+        kipwire.Field("resources", "Resources", "[]AlterConfigsResource", default=(), struct=AlterConfigsResource),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:

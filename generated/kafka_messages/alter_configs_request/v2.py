@@ -49,24 +49,8 @@ class AlterableConfig(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Key of the setting, for example retention.ms.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="New value in its textual form; the wire format also permits null.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
@@ -174,38 +158,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            map_key=True,
-            about=(
-                "Kind of resource: 2 topic, 4 broker, 16 client metrics subscription, 32 group; 8 stands for broker"
-                " loggers, which only the incremental API handles."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about=(
-                "Which resource of that kind: a topic name, a broker id in decimal (empty for the default of all "
-                "brokers), and so on."
-            ),
-        ),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]AlterableConfig",
-            default=(),
-            struct=AlterableConfig,
-            compact=True,
-            about="All dynamic settings the resource shall have afterwards; existing ones missing here are dropped.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig, compact=True),
     )
 
     def __init__(
@@ -302,21 +257,9 @@ class AlterConfigsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "resources",
-            "Resources",
-            "[]AlterConfigsResource",
-            default=(),
-            struct=AlterConfigsResource,
-            compact=True,
-            about="The resources to reconfigure, each with its complete new set of dynamic settings.",
+            "resources", "Resources", "[]AlterConfigsResource", default=(), struct=AlterConfigsResource, compact=True
         ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the settings are checked but nothing is changed.",
-        ),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:

@@ -39,31 +39,10 @@ class AlterConfigsResourceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this resource; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Why this resource could not be reconfigured, in words; null if there is nothing to say.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource, coded as in the request (2 topic, 4 broker, 16 client metrics, 32 group).",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            about="Name of the resource this result belongs to, as given in the request.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
     )
 
     def __init__(
@@ -140,23 +119,9 @@ class AlterConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]AlterConfigsResourceResponse",
-            default=(),
-            struct=AlterConfigsResourceResponse,
-            about="One result for every resource named in the request.",
+            "responses", "Responses", "[]AlterConfigsResourceResponse", default=(), struct=AlterConfigsResourceResponse
         ),
     )
 

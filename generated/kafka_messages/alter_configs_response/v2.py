@@ -53,33 +53,10 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("h", "text", "b", "text")
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this resource; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Why this resource could not be reconfigured, in words; null if there is nothing to say.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource, coded as in the request (2 topic, 4 broker, 16 client metrics, 32 group).",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the resource this result belongs to, as given in the request.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
     )
 
     def __init__(
@@ -199,16 +176,7 @@ class AlterConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "responses",
             "Responses",
@@ -216,7 +184,6 @@ class AlterConfigsResponse(kipwire.Message):
             default=(),
             struct=AlterConfigsResourceResponse,
             compact=True,
-            about="One result for every resource named in the request.",
         ),
     )
 

@@ -48,21 +48,9 @@ class ReassignablePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "*i")
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "replicas",
-            "Replicas",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="brokerId",
-            about=(
-                "Broker ids of the wanted replicas, the preferred leader first; null cancels a pending reassignment"
-                " of the partition."
-            ),
+            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, entity_type="brokerId"
         ),
     )
 
@@ -151,9 +139,7 @@ class ReassignableTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -161,7 +147,6 @@ class ReassignableTopic(kipwire.Struct):
             default=(),
             struct=ReassignablePartition,
             compact=True,
-            about="Partitions of the topic to move, or whose move is to be cancelled.",
         ),
     )
 
@@ -253,25 +238,8 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=60000,
-            about=(
-                "How long the request may take, in milliseconds; 60000 unless set otherwise. The data movement "
-                "itself goes on in the background."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]ReassignableTopic",
-            default=(),
-            struct=ReassignableTopic,
-            compact=True,
-            about="Topics with partitions to reassign.",
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
+        kipwire.Field("topics", "Topics", "[]ReassignableTopic", default=(), struct=ReassignableTopic, compact=True),
     )
 
     def __init__(self, *, timeout_ms: int = 60000, topics: list[ReassignableTopic] = kipwire.DEFAULT) -> None:

@@ -46,25 +46,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome for this partition; 0 means no error, the reassignment or cancellation was accepted.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the partition's error; null if there was none.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
@@ -153,9 +137,7 @@ class ReassignableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -163,7 +145,6 @@ class ReassignableTopicResponse(kipwire.Struct):
             default=(),
             struct=ReassignablePartitionResponse,
             compact=True,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -258,35 +239,9 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error that hit the request as a whole; 0 means no error at this level, see the partitions for "
-                "their own outcome."
-            ),
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the request-level error; null if there was none.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
             "responses",
             "Responses",
@@ -294,7 +249,6 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             default=(),
             struct=ReassignableTopicResponse,
             compact=True,
-            about="Results grouped by topic.",
         ),
     )
 

@@ -57,48 +57,11 @@ class PartitionData(kipwire.Struct):
     _ROWS = RowReader("i", "i", "*i", "b", "i")
     _PACK = RowPackers("i", "i", "*i", "b", "i")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Leader epoch under which the sender leads the partition; an outdated one makes the controller "
-                "refuse the change."
-            ),
-        ),
-        kipwire.Field(
-            "new_isr",
-            "NewIsr",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Broker ids of the proposed in-sync replicas. Up to version 2; later versions use NewIsrWithEpochs.",
-        ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=0,
-            about=(
-                "0 if the leader's log is considered recovered (the default), 1 while it is recovering after an "
-                "unclean election (KIP-704)."
-            ),
-        ),
-        kipwire.Field(
-            "partition_epoch",
-            "PartitionEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Version of the partition's state that the proposal builds on; the controller accepts it only if it"
-                " matches its own."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("new_isr", "NewIsr", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
+        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -202,23 +165,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic; takes the place of the name from version 2 on (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The changes proposed for single partitions of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -294,33 +242,9 @@ class AlterPartitionRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Id of the broker that leads the partitions and asks for the change.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Registration epoch of the requesting broker, by which the controller spots requests from an "
-                "earlier incarnation; -1 if not set."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The topics with partitions whose state shall change.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(

@@ -43,24 +43,8 @@ class BrokerState(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker id of a proposed in-sync replica.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Epoch of that broker as the leader learned it, for the controller to compare; -1 if the leader "
-                "does not know it."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
     )
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1) -> None:
@@ -126,51 +110,13 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
+            "new_isr_with_epochs", "NewIsrWithEpochs", "[]BrokerState", default=(), struct=BrokerState, compact=True
         ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Leader epoch under which the sender leads the partition; an outdated one makes the controller "
-                "refuse the change."
-            ),
-        ),
-        kipwire.Field(
-            "new_isr_with_epochs",
-            "NewIsrWithEpochs",
-            "[]BrokerState",
-            default=(),
-            struct=BrokerState,
-            compact=True,
-            about=(
-                "Proposed in-sync replicas with the broker epoch of each, so that a restarted replica is not "
-                "admitted by mistake. Since version 3 (KIP-903)."
-            ),
-        ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=0,
-            about=(
-                "0 if the leader's log is considered recovered (the default), 1 while it is recovering after an "
-                "unclean election (KIP-704)."
-            ),
-        ),
-        kipwire.Field(
-            "partition_epoch",
-            "PartitionEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Version of the partition's state that the proposal builds on; the controller accepts it only if it"
-                " matches its own."
-            ),
-        ),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
+        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -249,23 +195,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic; takes the place of the name from version 2 on (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The changes proposed for single partitions of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -341,33 +272,9 @@ class AlterPartitionRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Id of the broker that leads the partitions and asks for the change.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Registration epoch of the requesting broker, by which the controller spots requests from an "
-                "earlier incarnation; -1 if not set."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The topics with partitions whose state shall change.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(

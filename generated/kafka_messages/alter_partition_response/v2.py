@@ -65,50 +65,13 @@ class PartitionData(kipwire.Struct):
     _ROWS = RowReader("i", "h", "i", "i", "*i", "b", "i")
     _PACK = RowPackers("i", "h", "i", "i", "*i", "b", "i")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker id of the partition's current leader according to the controller.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Current leader epoch of the partition."
-        ),
-        kipwire.Field(
-            "isr",
-            "Isr",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Broker ids of the replicas in sync after the request was handled.",
-        ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "0 if the leader counts as recovered (the default), 1 if it is still recovering from an unclean "
-                "election (KIP-704)."
-            ),
-        ),
-        kipwire.Field(
-            "partition_epoch",
-            "PartitionEpoch",
-            "int32",
-            default=0,
-            about="Version of the partition's state in the controller, to be used as the base of the next proposal.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("isr", "Isr", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, ignorable=True),
+        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -220,23 +183,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic; identifies it from version 2 on (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Results for the single partitions of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -311,32 +259,9 @@ class AlterPartitionResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the request as a whole, such as a stale broker epoch; 0 means no error.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="Results grouped by topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(

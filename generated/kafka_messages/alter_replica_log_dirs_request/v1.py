@@ -33,22 +33,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic the replicas belong to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Indexes of the partitions whose local replica should go to this directory.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -112,25 +98,8 @@ class AlterReplicaLogDir(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "path",
-            "Path",
-            "string",
-            default="",
-            map_key=True,
-            about=(
-                "Absolute path of the target directory, one of those configured as log directories on the receiving"
-                " broker."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]AlterReplicaLogDirTopic",
-            default=(),
-            struct=AlterReplicaLogDirTopic,
-            about="The topics with replicas to be placed in this directory.",
-        ),
+        kipwire.Field("path", "Path", "string", default="", map_key=True),
+        kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", default=(), struct=AlterReplicaLogDirTopic),
     )
 
     def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = kipwire.DEFAULT) -> None:
@@ -198,16 +167,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "dirs",
-            "Dirs",
-            "[]AlterReplicaLogDir",
-            default=(),
-            struct=AlterReplicaLogDir,
-            about="The target log directories, each with the replicas that should live in it.",
-        ),
-    )
+    FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", default=(), struct=AlterReplicaLogDir),)
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = kipwire.DEFAULT) -> None:
         self.dirs = [] if dirs is kipwire.DEFAULT else dirs

@@ -42,24 +42,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic the replicas belong to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions whose local replica should go to this directory.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -162,26 +146,9 @@ class AlterReplicaLogDir(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("path", "Path", "string", default="", compact=True, map_key=True),
         kipwire.Field(
-            "path",
-            "Path",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about=(
-                "Absolute path of the target directory, one of those configured as log directories on the receiving"
-                " broker."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]AlterReplicaLogDirTopic",
-            default=(),
-            struct=AlterReplicaLogDirTopic,
-            compact=True,
-            about="The topics with replicas to be placed in this directory.",
+            "topics", "Topics", "[]AlterReplicaLogDirTopic", default=(), struct=AlterReplicaLogDirTopic, compact=True
         ),
     )
 
@@ -271,15 +238,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "dirs",
-            "Dirs",
-            "[]AlterReplicaLogDir",
-            default=(),
-            struct=AlterReplicaLogDir,
-            compact=True,
-            about="The target log directories, each with the replicas that should live in it.",
-        ),
+        kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", default=(), struct=AlterReplicaLogDir, compact=True),
     )
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = kipwire.DEFAULT) -> None:

@@ -38,16 +38,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the placement of this partition's replica was accepted; 0 means no error.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -94,21 +86,13 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            entity_type="topicName",
-            about="Name of the topic these outcomes belong to.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]AlterReplicaLogDirPartitionResult",
             default=(),
             struct=AlterReplicaLogDirPartitionResult,
-            about="The outcome for every requested partition of the topic.",
         ),
     )
 
@@ -182,23 +166,9 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]AlterReplicaLogDirTopicResult",
-            default=(),
-            struct=AlterReplicaLogDirTopicResult,
-            about="The outcomes, grouped by topic.",
+            "results", "Results", "[]AlterReplicaLogDirTopicResult", default=(), struct=AlterReplicaLogDirTopicResult
         ),
     )
 

@@ -46,16 +46,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the placement of this partition's replica was accepted; 0 means no error.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -114,15 +106,7 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic these outcomes belong to.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -130,7 +114,6 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
             default=(),
             struct=AlterReplicaLogDirPartitionResult,
             compact=True,
-            about="The outcome for every requested partition of the topic.",
         ),
     )
 
@@ -224,16 +207,7 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "results",
             "Results",
@@ -241,7 +215,6 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
             default=(),
             struct=AlterReplicaLogDirTopicResult,
             compact=True,
-            about="The outcomes, grouped by topic.",
         ),
     )
 

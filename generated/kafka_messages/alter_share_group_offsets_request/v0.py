@@ -48,16 +48,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about="The offset from which the share group is to deliver records of this partition from now on.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, start_offset: int = 0) -> None:
@@ -120,14 +112,7 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
+            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
         ),
         kipwire.Field(
             "partitions",
@@ -136,7 +121,6 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
             default=(),
             struct=AlterShareGroupOffsetsRequestPartition,
             compact=True,
-            about="The partitions of this topic with their new start offsets.",
         ),
     )
 
@@ -231,15 +215,7 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The share group whose offsets are to be changed.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -247,7 +223,6 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
             default=(),
             struct=AlterShareGroupOffsetsRequestTopic,
             compact=True,
-            about="The topics with partitions whose start offset is to be set.",
         ),
     )
 

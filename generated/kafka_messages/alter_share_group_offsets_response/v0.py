@@ -54,25 +54,9 @@ class AlterShareGroupOffsetsResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the start offset of this partition was changed; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of this partition's error; null if there is none.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
@@ -165,16 +149,9 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic these outcomes belong to.",
+            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
         ),
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of that topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -182,7 +159,6 @@ class AlterShareGroupOffsetsResponseTopic(kipwire.Struct):
             default=(),
             struct=AlterShareGroupOffsetsResponsePartition,
             compact=True,
-            about="The outcome for every partition of the topic.",
         ),
     )
 
@@ -288,35 +264,9 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the request as a whole, such as an unsuitable group; 0 means no error at this "
-                "level."
-            ),
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of the request-level error; null if there is none.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
             "responses",
             "Responses",
@@ -324,7 +274,6 @@ class AlterShareGroupOffsetsResponse(kipwire.Message):
             default=(),
             struct=AlterShareGroupOffsetsResponseTopic,
             compact=True,
-            about="The outcomes, grouped by topic.",
         ),
     )
 

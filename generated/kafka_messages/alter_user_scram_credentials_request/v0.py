@@ -48,14 +48,8 @@ class ScramCredentialDeletion(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "b")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="User whose credential is removed."),
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "int8",
-            default=0,
-            about="SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
 
     def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
@@ -144,37 +138,11 @@ class ScramCredentialUpsertion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="User who gets the credential."),
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "int8",
-            default=0,
-            about="SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.",
-        ),
-        kipwire.Field(
-            "iterations",
-            "Iterations",
-            "int32",
-            default=0,
-            about="Number of hash iterations that were used to derive SaltedPassword.",
-        ),
-        kipwire.Field(
-            "salt",
-            "Salt",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="Random bytes the client mixed into the password when deriving SaltedPassword.",
-        ),
-        kipwire.Field(
-            "salted_password",
-            "SaltedPassword",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="Result of hashing the password with the given salt and iteration count, as defined for SCRAM.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
+        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
+        kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
     )
 
     def __init__(
@@ -327,7 +295,6 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
             default=(),
             struct=ScramCredentialDeletion,
             compact=True,
-            about="Credentials to remove, each given by user and mechanism.",
         ),
         kipwire.Field(
             "upsertions",
@@ -336,7 +303,6 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
             default=(),
             struct=ScramCredentialUpsertion,
             compact=True,
-            about="Credentials to create, or to overwrite where the user already has one for that mechanism.",
         ),
     )
 

@@ -48,25 +48,9 @@ class AlterUserScramCredentialsResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "text")
     FIELDS = (
-        kipwire.Field(
-            "user", "User", "string", default="", compact=True, about="Name of the user the result is about."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the changes to this user's credentials; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the user's error; null if there was none.",
-        ),
+        kipwire.Field("user", "User", "string", default="", compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, user: str = "", error_code: int = 0, error_message: str | None = "") -> None:
@@ -182,16 +166,7 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "results",
             "Results",
@@ -199,7 +174,6 @@ class AlterUserScramCredentialsResponse(kipwire.Message):
             default=(),
             struct=AlterUserScramCredentialsResult,
             compact=True,
-            about="Results, one per affected user, whether for deletions or upsertions.",
         ),
     )
 

@@ -43,26 +43,9 @@ class ApiVersionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
         kipwire.Field(
-            "client_software_name",
-            "ClientSoftwareName",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about=(
-                'Name of the client library, e.g. "apache-kafka-java", reported for the server\'s metrics and logs '
-                "(KIP-511)."
-            ),
-        ),
-        kipwire.Field(
-            "client_software_version",
-            "ClientSoftwareVersion",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about="Release of the client library named in ClientSoftwareName (KIP-511).",
+            "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
         ),
     )
 

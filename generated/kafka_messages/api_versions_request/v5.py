@@ -52,51 +52,12 @@ class ApiVersionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
         kipwire.Field(
-            "client_software_name",
-            "ClientSoftwareName",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about=(
-                'Name of the client library, e.g. "apache-kafka-java", reported for the server\'s metrics and logs '
-                "(KIP-511)."
-            ),
+            "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "client_software_version",
-            "ClientSoftwareVersion",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about="Release of the client library named in ClientSoftwareName (KIP-511).",
-        ),
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Id of the cluster the client believes it is connected to, so that a misrouted connection can be "
-                "noticed; null if the client does not know it."
-            ),
-        ),
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Id of the node the client believes it is connected to, so that a misrouted connection can be "
-                "noticed; -1 if the client does not know it."
-            ),
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=-1, ignorable=True),
     )
 
     def __init__(

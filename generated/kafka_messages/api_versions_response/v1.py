@@ -37,28 +37,9 @@ class ApiVersion(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">hhh").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "api_key",
-            "ApiKey",
-            "int16",
-            default=0,
-            map_key=True,
-            about="Numeric key of the API, e.g. 0 for Produce or 1 for Fetch.",
-        ),
-        kipwire.Field(
-            "min_version",
-            "MinVersion",
-            "int16",
-            default=0,
-            about="Oldest version of this API the node accepts, inclusive.",
-        ),
-        kipwire.Field(
-            "max_version",
-            "MaxVersion",
-            "int16",
-            default=0,
-            about="Newest version of this API the node accepts, inclusive.",
-        ),
+        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
 
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
@@ -118,32 +99,9 @@ class ApiVersionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in version "
-                "0 format and the client should retry with a lower version."
-            ),
-        ),
-        kipwire.Field(
-            "api_keys",
-            "ApiKeys",
-            "[]ApiVersion",
-            default=(),
-            struct=ApiVersion,
-            about="One entry for every API the node serves on this listener.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
 
     def __init__(

@@ -58,28 +58,9 @@ class ApiVersion(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">hhhx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "api_key",
-            "ApiKey",
-            "int16",
-            default=0,
-            map_key=True,
-            about="Numeric key of the API, e.g. 0 for Produce or 1 for Fetch.",
-        ),
-        kipwire.Field(
-            "min_version",
-            "MinVersion",
-            "int16",
-            default=0,
-            about="Oldest version of this API the node accepts, inclusive.",
-        ),
-        kipwire.Field(
-            "max_version",
-            "MaxVersion",
-            "int16",
-            default=0,
-            about="Newest version of this API the node accepts, inclusive.",
-        ),
+        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
 
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
@@ -143,32 +124,9 @@ class SupportedFeatureKey(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about='Name of the feature, e.g. "metadata.version" or "transaction.version".',
-        ),
-        kipwire.Field(
-            "min_version",
-            "MinVersion",
-            "int16",
-            default=0,
-            about=(
-                "Lowest level of the feature this node can run with. Up to version 3 of the response this could not"
-                " be 0."
-            ),
-        ),
-        kipwire.Field(
-            "max_version",
-            "MaxVersion",
-            "int16",
-            default=0,
-            about="Highest level of the feature this node can run with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
@@ -257,29 +215,9 @@ class FinalizedFeatureKey(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature whose level has been finalized.",
-        ),
-        kipwire.Field(
-            "max_version_level",
-            "MaxVersionLevel",
-            "int16",
-            default=0,
-            about="Highest level of the feature finalized for the cluster.",
-        ),
-        kipwire.Field(
-            "min_version_level",
-            "MinVersionLevel",
-            "int16",
-            default=0,
-            about="Lowest level of the feature finalized for the cluster.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("min_version_level", "MinVersionLevel", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
@@ -395,33 +333,9 @@ class ApiVersionsResponse(kipwire.Message):
     TAGS = frozenset({0, 1, 2, 3})
     DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the whole request, 0 if no error. With 35 (UNSUPPORTED_VERSION) the body is in version "
-                "0 format and the client should retry with a lower version."
-            ),
-        ),
-        kipwire.Field(
-            "api_keys",
-            "ApiKeys",
-            "[]ApiVersion",
-            default=(),
-            struct=ApiVersion,
-            compact=True,
-            about="One entry for every API the node serves on this listener.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "supported_features",
             "SupportedFeatures",
@@ -431,20 +345,8 @@ class ApiVersionsResponse(kipwire.Message):
             compact=True,
             tag=0,
             ignorable=True,
-            about="Feature level ranges this node's software is able to run with (KIP-584).",
         ),
-        kipwire.Field(
-            "finalized_features_epoch",
-            "FinalizedFeaturesEpoch",
-            "int64",
-            default=-1,
-            tag=1,
-            ignorable=True,
-            about=(
-                "Grows whenever the finalized features change, so that a newer answer can be told from an older "
-                "one; -1 if unknown."
-            ),
-        ),
+        kipwire.Field("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", default=-1, tag=1, ignorable=True),
         kipwire.Field(
             "finalized_features",
             "FinalizedFeatures",
@@ -454,23 +356,8 @@ class ApiVersionsResponse(kipwire.Message):
             compact=True,
             tag=2,
             ignorable=True,
-            about=(
-                "Feature levels in force for the whole cluster; only meaningful if FinalizedFeaturesEpoch is not "
-                "negative (KIP-584)."
-            ),
         ),
-        kipwire.Field(
-            "zk_migration_ready",
-            "ZkMigrationReady",
-            "bool",
-            default=False,
-            tag=3,
-            ignorable=True,
-            about=(
-                "Whether a KRaft controller was ready for a migration from ZooKeeper; false by default and of no "
-                "use since ZooKeeper support was removed."
-            ),
-        ),
+        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
     )
 
     def __init__(

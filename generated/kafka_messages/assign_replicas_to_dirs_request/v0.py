@@ -36,11 +36,7 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = struct.Struct(">ix").iter_unpack
-    FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-    )
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
@@ -94,18 +90,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic the replicas belong to."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The partitions of this topic whose replica is in this directory.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -171,18 +157,8 @@ class DirectoryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the log directory on the reporting broker."
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The topics with replicas in this directory.",
-        ),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = kipwire.DEFAULT) -> None:
@@ -258,33 +234,9 @@ class AssignReplicasToDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker that reports where its replicas are.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Epoch the broker got when it registered, used to reject reports of an earlier incarnation; -1 (the"
-                " default) if not set."
-            ),
-        ),
-        kipwire.Field(
-            "directories",
-            "Directories",
-            "[]DirectoryData",
-            default=(),
-            struct=DirectoryData,
-            compact=True,
-            about="The log directories with the replicas assigned to them.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("directories", "Directories", "[]DirectoryData", default=(), struct=DirectoryData, compact=True),
     )
 
     def __init__(

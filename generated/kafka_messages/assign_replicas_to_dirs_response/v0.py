@@ -37,16 +37,8 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the directory of this partition's replica was recorded; 0 means no error.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -105,18 +97,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic these outcomes belong to."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The outcome for each partition of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -182,16 +164,8 @@ class DirectoryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the log directory."),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The topics with replicas assigned to this directory.",
-        ),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = kipwire.DEFAULT) -> None:
@@ -268,32 +242,9 @@ class AssignReplicasToDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the broker is asked to hold back because of a quota; 0 when no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the request as a whole, for instance an outdated broker epoch; 0 means no error "
-                "at this level."
-            ),
-        ),
-        kipwire.Field(
-            "directories",
-            "Directories",
-            "[]DirectoryData",
-            default=(),
-            struct=DirectoryData,
-            compact=True,
-            about="The directories of the request with the outcomes for their replicas.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("directories", "Directories", "[]DirectoryData", default=(), struct=DirectoryData, compact=True),
     )
 
     def __init__(

@@ -37,28 +37,9 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; 0 for the metadata log.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the new leader, the sender of this request.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Epoch in which the sender has been elected leader.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, leader_id: int = 0, leader_epoch: int = 0) -> None:
@@ -107,22 +88,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            entity_type="topicName",
-            about="Name of the replicated log's topic, usually __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="Partitions of the topic in which a new leader epoch begins.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -193,22 +160,8 @@ class BeginQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            about="Cluster the sender belongs to, which lets the receiver reject a stray request; null if not given.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            about="Replicated logs concerned; in practice the metadata log alone.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData),
     )
 
     def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = kipwire.DEFAULT) -> None:

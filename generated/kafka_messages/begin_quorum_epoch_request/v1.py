@@ -53,36 +53,10 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">i16siix").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; 0 for the metadata log.",
-        ),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Log directory id of the voter the request is meant for (from version 1 on, KIP-853).",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the new leader, the sender of this request.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Epoch in which the sender has been elected leader.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -158,24 +132,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the replicated log's topic, usually __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Partitions of the topic in which a new leader epoch begins.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -259,16 +217,9 @@ class LeaderEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address of the leader on this listener.",
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the leader on this listener."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -386,33 +337,9 @@ class BeginQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Cluster the sender belongs to, which lets the receiver reject a stray request; null if not given.",
-        ),
-        kipwire.Field(
-            "voter_id",
-            "VoterId",
-            "int32",
-            default=-1,
-            ignorable=True,
-            entity_type="brokerId",
-            about="Node id of the voter this request is meant for; -1 if not known (from version 1 on, KIP-853).",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="Replicated logs concerned; in practice the metadata log alone.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field(
             "leader_endpoints",
             "LeaderEndpoints",
@@ -421,7 +348,6 @@ class BeginQuorumEpochRequest(kipwire.Message):
             struct=LeaderEndpoint,
             compact=True,
             ignorable=True,
-            about="Addresses at which the new leader can be reached, one per listener (from version 1 on, KIP-853).",
         ),
     )
 

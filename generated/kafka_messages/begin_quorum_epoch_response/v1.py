@@ -54,35 +54,10 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihiix").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; 0 for the metadata log.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome for this partition; 0 means no error and that the voter follows the new leader.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader as known to the responding voter; -1 if it knows none.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Latest leader epoch the responding voter is aware of.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -147,24 +122,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the replicated log's topic, usually __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Results of the topic's partitions.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -248,17 +207,9 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "H")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id the address belongs to.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the node."),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
@@ -359,34 +310,10 @@ class BeginQuorumEpochResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error that hit the request as a whole, such as a mismatching cluster id; 0 means no error at this "
-                "level."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="Results grouped by topic; in practice the metadata log alone.",
-        ),
-        kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            tag=0,
-            about="Addresses of the leaders named in the partition results (tagged, from version 1 on, KIP-853).",
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
 

@@ -42,18 +42,7 @@ class BeginTransactionRecord(kipwire.Message):
     FLEXIBLE = True
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
-    FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            about="Name describing the transaction, for people reading the log; null if not named (tagged).",
-        ),
-    )
+    FIELDS = (kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, tag=0),)
 
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name

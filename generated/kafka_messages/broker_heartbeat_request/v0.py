@@ -47,51 +47,11 @@ class BrokerHeartbeatRequest(kipwire.Message):
     FLEXIBLE = True
     DECLARED_TAGS = frozenset({0, 1})
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker that sends the heartbeat.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Epoch that the controller gave the broker on registration; -1 = unknown. Lets the controller "
-                "reject heartbeats of an earlier incarnation."
-            ),
-        ),
-        kipwire.Field(
-            "current_metadata_offset",
-            "CurrentMetadataOffset",
-            "int64",
-            default=0,
-            about=(
-                "Offset in the metadata log up to which the broker has caught up; decides whether it may be "
-                "unfenced."
-            ),
-        ),
-        kipwire.Field(
-            "want_fence",
-            "WantFence",
-            "bool",
-            default=False,
-            about=(
-                "True if the broker asks to be or to remain fenced, that is, not to serve clients or lead "
-                "partitions."
-            ),
-        ),
-        kipwire.Field(
-            "want_shut_down",
-            "WantShutDown",
-            "bool",
-            default=False,
-            about="True if the broker wishes to shut down and asks the controller to move its leaderships away first.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
+        kipwire.Field("want_fence", "WantFence", "bool", default=False),
+        kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
     )
 
     def __init__(

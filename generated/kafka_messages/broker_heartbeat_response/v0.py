@@ -44,50 +44,11 @@ class BrokerHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the heartbeat as a whole, such as a stale broker epoch; 0 = no error.",
-        ),
-        kipwire.Field(
-            "is_caught_up",
-            "IsCaughtUp",
-            "bool",
-            default=False,
-            about="True once the broker has read far enough in the metadata log to be considered up to date.",
-        ),
-        kipwire.Field(
-            "is_fenced",
-            "IsFenced",
-            "bool",
-            default=True,
-            about=(
-                "True (default) if the broker is fenced, so clients are not directed to it and it leads no "
-                "partitions."
-            ),
-        ),
-        kipwire.Field(
-            "should_shut_down",
-            "ShouldShutDown",
-            "bool",
-            default=False,
-            about=(
-                "True if the broker may go on with its shutdown now, since the controller no longer needs it to "
-                "stay up."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("is_caught_up", "IsCaughtUp", "bool", default=False),
+        kipwire.Field("is_fenced", "IsFenced", "bool", default=True),
+        kipwire.Field("should_shut_down", "ShouldShutDown", "bool", default=False),
     )
 
     def __init__(

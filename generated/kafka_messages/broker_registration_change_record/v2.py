@@ -49,51 +49,11 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     TAGS = frozenset({0, 1, 2})
     DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Id of the broker whose registration changes.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=0,
-            about="Epoch of the registration being changed, assigned when the broker registered.",
-        ),
-        kipwire.Field(
-            "fenced",
-            "Fenced",
-            "int8",
-            default=0,
-            tag=0,
-            about="Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced.",
-        ),
-        kipwire.Field(
-            "in_controlled_shutdown",
-            "InControlledShutdown",
-            "int8",
-            default=0,
-            tag=1,
-            about=(
-                "Change of the shutdown state: 0 no change, 1 the broker is in controlled shutdown. Since version " "1."
-            ),
-        ),
-        kipwire.Field(
-            "log_dirs",
-            "LogDirs",
-            "[]uuid",
-            default=(),
-            compact=True,
-            tag=2,
-            about=(
-                "Ids of the log directories the broker now has online; empty if there is no change. Since version 2"
-                " (KIP-858)."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
+        kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", default=(), compact=True, tag=2),
     )
 
     def __init__(

@@ -59,31 +59,10 @@ class Listener(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the listener, as in the broker's configuration.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address advertised for the listener.",
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port advertised for the listener."),
-        kipwire.Field(
-            "security_protocol",
-            "SecurityProtocol",
-            "int16",
-            default=0,
-            about="Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
@@ -193,29 +172,9 @@ class Feature(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature, such as metadata.version.",
-        ),
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest level of the feature that the broker can work with.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest level of the feature that the broker can work with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -330,84 +289,14 @@ class BrokerRegistrationRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker that registers.",
-        ),
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Id of the cluster that the broker believes it belongs to; one that differs from the controller's "
-                "is rejected."
-            ),
-        ),
-        kipwire.Field(
-            "incarnation_id",
-            "IncarnationId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Random id generated for each start of the broker process; tells a restart from a second broker "
-                "with the same id."
-            ),
-        ),
-        kipwire.Field(
-            "listeners",
-            "Listeners",
-            "[]Listener",
-            default=(),
-            struct=Listener,
-            compact=True,
-            about="The endpoints at which the broker can be reached.",
-        ),
-        kipwire.Field(
-            "features",
-            "Features",
-            "[]Feature",
-            default=(),
-            struct=Feature,
-            compact=True,
-            about=(
-                "The features that the broker supports, with version ranges; they must cover the levels finalized "
-                "in the cluster (KIP-584)."
-            ),
-        ),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Rack or availability zone of the broker; null = none configured.",
-        ),
-        kipwire.Field(
-            "is_migrating_zk_broker",
-            "IsMigratingZkBroker",
-            "bool",
-            default=False,
-            about=(
-                "True for a ZooKeeper-mode broker that registered during a migration to KRaft (KIP-866); default "
-                "false. From version 1 on."
-            ),
-        ),
-        kipwire.Field(
-            "log_dirs",
-            "LogDirs",
-            "[]uuid",
-            default=(),
-            compact=True,
-            ignorable=True,
-            about="Directory ids of the log directories that are usable on this broker (KIP-858). From version 2 on.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
+        kipwire.Field("features", "Features", "[]Feature", default=(), struct=Feature, compact=True),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", default=(), compact=True, ignorable=True),
     )
 
     def __init__(

@@ -39,17 +39,7 @@ class ClearElrRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Topic whose partitions lose their eligible leader replicas; the empty string means all topics.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
 
     def __init__(self, *, topic_name: str = "") -> None:
         self.topic_name = topic_name

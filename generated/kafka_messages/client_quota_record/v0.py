@@ -48,26 +48,8 @@ class EntityData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            compact=True,
-            about="Kind of this part: user, client-id or ip.",
-        ),
-        kipwire.Field(
-            "entity_name",
-            "EntityName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Name of the user, client id or IP address; null for the default that applies where there is no "
-                "specific quota."
-            ),
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
@@ -182,40 +164,10 @@ class ClientQuotaRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "entity",
-            "Entity",
-            "[]EntityData",
-            default=(),
-            struct=EntityData,
-            compact=True,
-            about="Parts that together describe to whom the quota applies, such as a user together with a client id.",
-        ),
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            compact=True,
-            about="Which quota is meant, for example producer_byte_rate, consumer_byte_rate or request_percentage.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "float64",
-            default=0.0,
-            about=(
-                "Limit to enforce, in the unit of the quota, for instance bytes per second; without meaning when "
-                "Remove is true."
-            ),
-        ),
-        kipwire.Field(
-            "remove",
-            "Remove",
-            "bool",
-            default=False,
-            about="True if the quota is deleted, false if it is set to Value.",
-        ),
+        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("remove", "Remove", "bool", default=False),
     )
 
     def __init__(

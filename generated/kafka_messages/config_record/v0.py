@@ -48,31 +48,10 @@ class ConfigRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Type of the resource: 2 topic, 4 broker, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the resource, a broker's being its id; empty for the cluster-wide default of brokers.",
-        ),
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the configuration key."),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="New value of the key; null removes the setting.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(

@@ -51,27 +51,10 @@ class TopicPartitions(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic (KIP-516)."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions within the topic.",
-        ),
-        kipwire.Field(
-            "assignment_epochs",
-            "AssignmentEpochs",
-            "[]int32",
-            default=(),
-            nullable=True,
-            compact=True,
-            tag=0,
-            about=(
-                "Epoch at which each partition was assigned to the member, in the order of Partitions. Tagged; null"
-                " = not recorded."
-            ),
+            "assignment_epochs", "AssignmentEpochs", "[]int32", default=(), nullable=True, compact=True, tag=0
         ),
     )
 
@@ -200,30 +183,9 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has reached, as given to it in its heartbeat response.",
-        ),
-        kipwire.Field(
-            "previous_member_epoch",
-            "PreviousMemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member had before, so that a member which missed the last response is still accepted.",
-        ),
-        kipwire.Field(
-            "state",
-            "State",
-            "int8",
-            default=0,
-            about=(
-                "Where the member stands in reconciling: 0 stable, 1 still has to revoke partitions, 2 waits for "
-                "partitions other members have not released."
-            ),
-        ),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
         kipwire.Field(
             "assigned_partitions",
             "AssignedPartitions",
@@ -231,7 +193,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TopicPartitions,
             compact=True,
-            about="Partitions the member owns at this epoch, by topic.",
         ),
         kipwire.Field(
             "partitions_pending_revocation",
@@ -240,7 +201,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TopicPartitions,
             compact=True,
-            about="Partitions the member was told to give up but has not yet confirmed, by topic.",
         ),
     )
 

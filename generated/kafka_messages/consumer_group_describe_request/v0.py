@@ -53,22 +53,8 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_ids",
-            "GroupIds",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="groupId",
-            about="The ids of the groups to describe, all coordinated by the receiving broker.",
-        ),
-        kipwire.Field(
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            default=False,
-            about="True to learn which operations the requesting principal may perform on each group.",
-        ),
+        kipwire.Field("group_ids", "GroupIds", "[]string", default=(), compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(self, *, group_ids: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:

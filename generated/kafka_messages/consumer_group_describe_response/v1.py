@@ -57,24 +57,9 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions in this set.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(
@@ -162,13 +147,7 @@ class Assignment(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartitions",
-            default=(),
-            struct=TopicPartitions,
-            compact=True,
-            about="The assigned partitions, grouped by topic.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
 
@@ -257,55 +236,12 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id that identifies the member within the group.",
-        ),
-        kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Instance id of a static member (KIP-345); null for a dynamic member.",
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack the member says it runs in; null if it gave none.",
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has reached; it equals the assignment epoch once the member has caught up.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Client id with which the member identifies itself in its requests.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Host from which the coordinator sees the member connect.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
         kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
@@ -313,41 +249,13 @@ class Member(kipwire.Struct):
             default=(),
             compact=True,
             entity_type="topicName",
-            about="Names of the topics the member has subscribed to.",
         ),
         kipwire.Field(
-            "subscribed_topic_regex",
-            "SubscribedTopicRegex",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Regular expression by which the member subscribes to topics; null if it uses none.",
+            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True, compact=True
         ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "Assignment",
-            default=(),
-            struct=Assignment,
-            about="The partitions the member owns at present.",
-        ),
-        kipwire.Field(
-            "target_assignment",
-            "TargetAssignment",
-            "Assignment",
-            default=(),
-            struct=Assignment,
-            about="The partitions the member is meant to own once reconciliation is complete.",
-        ),
-        kipwire.Field(
-            "member_type",
-            "MemberType",
-            "int8",
-            default=-1,
-            ignorable=True,
-            about="Protocol the member speaks: 0 classic, 1 consumer, -1 (the default) unknown. Since version 1.",
-        ),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=(), struct=Assignment),
+        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", default=(), struct=Assignment),
+        kipwire.Field("member_type", "MemberType", "int8", default=-1, ignorable=True),
     )
 
     def __init__(
@@ -601,86 +509,15 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether this group could be described; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of this group's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the group described here.",
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the state the group is in: Empty, Assigning, Reconciling, Stable or Dead; an empty string "
-                "if there is an error."
-            ),
-        ),
-        kipwire.Field(
-            "group_epoch",
-            "GroupEpoch",
-            "int32",
-            default=0,
-            about="Current epoch of the group, raised by changes of members, subscriptions or topic metadata.",
-        ),
-        kipwire.Field(
-            "assignment_epoch",
-            "AssignmentEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Group epoch for which the target assignment was computed; it trails GroupEpoch while a new one is "
-                "due."
-            ),
-        ),
-        kipwire.Field(
-            "assignor_name",
-            "AssignorName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the server-side assignor chosen for the group.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]Member",
-            default=(),
-            struct=Member,
-            compact=True,
-            about="The current members of the group.",
-        ),
-        kipwire.Field(
-            "authorized_operations",
-            "AuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the operations the requester may perform on the group; -2147483648 if they were not "
-                "asked for."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignor_name", "AssignorName", "string", default="", compact=True),
+        kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -853,25 +690,8 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribedGroup",
-            default=(),
-            struct=DescribedGroup,
-            compact=True,
-            about="One description per requested group.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:

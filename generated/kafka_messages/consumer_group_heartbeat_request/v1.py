@@ -49,17 +49,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic whose partitions are owned."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the owned partitions of this topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -162,70 +153,12 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The consumer group the member belongs to or wants to join.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Identity of the sending member. In version 0 it may be left empty on joining so that the "
-                "coordinator picks one; from version 1 on the consumer makes it up itself."
-            ),
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch the member has reached. 0 asks to join, -1 leaves the group, -2 means a static member goes "
-                "away for a while and will return."
-            ),
-        ),
-        kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Stable instance id chosen by configuration for static membership (KIP-345); null when there is "
-                "none or it did not change since the last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Rack in which the consumer runs; null when there is none or it did not change since the last "
-                "heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "rebalance_timeout_ms",
-            "RebalanceTimeoutMs",
-            "int32",
-            default=-1,
-            about=(
-                "Longest time in milliseconds the coordinator waits for this member to give up partitions in a "
-                "rebalance; -1 if unchanged since the last heartbeat."
-            ),
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
         kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
@@ -234,32 +167,11 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="topicName",
-            about="Topics the member subscribes to by name; null if unchanged since the last heartbeat.",
         ),
         kipwire.Field(
-            "subscribed_topic_regex",
-            "SubscribedTopicRegex",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Pattern by which the member subscribes to topics, evaluated on the broker; null if not used or "
-                "unchanged. Since version 1."
-            ),
+            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True, compact=True
         ),
-        kipwire.Field(
-            "server_assignor",
-            "ServerAssignor",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Name of the broker-side assignor the member would like; null if it has no preference or the choice"
-                " did not change."
-            ),
-        ),
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
             "topic_partitions",
             "TopicPartitions",
@@ -268,9 +180,6 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             struct=TopicPartitions,
             nullable=True,
             compact=True,
-            about=(
-                "Partitions the member currently owns, grouped by topic; null if unchanged since the last " "heartbeat."
-            ),
         ),
     )
 

@@ -51,15 +51,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the assigned partitions of this topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -127,13 +120,7 @@ class Assignment(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartitions",
-            default=(),
-            struct=TopicPartitions,
-            compact=True,
-            about="The complete set of assigned partitions that the member may use now, grouped by topic.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
 
@@ -223,67 +210,13 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the heartbeat as a whole; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of the error code; null if there is none.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Id of the member, by which a consumer of version 0 learns an id the coordinator generated; from "
-                "version 1 on the consumer has chosen it. Null when not given."
-            ),
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has now, to be used in its next requests.",
-        ),
-        kipwire.Field(
-            "heartbeat_interval_ms",
-            "HeartbeatIntervalMs",
-            "int32",
-            default=0,
-            about="Interval in milliseconds at which the coordinator expects heartbeats from this member.",
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "Assignment",
-            default=None,
-            struct=Assignment,
-            nullable=True,
-            about="Partitions the member should own from now on; null if there is nothing new to tell.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
     )
 
     def __init__(

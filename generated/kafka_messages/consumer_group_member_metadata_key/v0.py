@@ -37,10 +37,8 @@ class ConsumerGroupMemberMetadataKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", about="Id of the consumer group."),
-        kipwire.Field(
-            "member_id", "MemberId", "string", default="", about="Id of the group member that the record describes."
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", member_id: str = "") -> None:

@@ -44,22 +44,8 @@ class ClassicProtocol(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the protocol, that is, of a client-side assignor such as range.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="The member's serialized subscription for this protocol.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
 
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
@@ -154,13 +140,7 @@ class ClassicMemberMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "session_timeout_ms",
-            "SessionTimeoutMs",
-            "int32",
-            default=0,
-            about="Milliseconds without a heartbeat after which the classic member is taken to be gone.",
-        ),
+        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
         kipwire.Field(
             "supported_protocols",
             "SupportedProtocols",
@@ -168,7 +148,6 @@ class ClassicMemberMetadata(kipwire.Struct):
             default=(),
             struct=ClassicProtocol,
             compact=True,
-            about="The embedded assignment protocols that the classic member listed on joining.",
         ),
     )
 
@@ -266,82 +245,16 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", default=(), compact=True),
         kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Static membership id of the member (KIP-345); null = a dynamic member.",
+            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default="", nullable=True, compact=True
         ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Rack or availability zone of the member's client; null = none given.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Value of client.id with which the member last joined or changed its data.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Host or address from which the member connects.",
-        ),
-        kipwire.Field(
-            "subscribed_topic_names",
-            "SubscribedTopicNames",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Topics that the member subscribes to by name; empty = none.",
-        ),
-        kipwire.Field(
-            "subscribed_topic_regex",
-            "SubscribedTopicRegex",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Regular expression for the topics that the member subscribes to, evaluated by the broker; null or "
-                "empty = none."
-            ),
-        ),
-        kipwire.Field(
-            "rebalance_timeout_ms",
-            "RebalanceTimeoutMs",
-            "int32",
-            default=-1,
-            about=(
-                "Time in milliseconds that the member is granted to give up partitions during a rebalance; -1 "
-                "(default) = not set."
-            ),
-        ),
-        kipwire.Field(
-            "server_assignor",
-            "ServerAssignor",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Name of the broker-side assignor that the member prefers; null = no preference, the coordinator's "
-                "default applies."
-            ),
-        ),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default="", nullable=True, compact=True),
         kipwire.Field(
             "classic_member_metadata",
             "ClassicMemberMetadata",
@@ -350,10 +263,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             struct=ClassicMemberMetadata,
             nullable=True,
             tag=0,
-            about=(
-                "Data of a member that still uses the classic protocol in this group; null (default) = it uses the "
-                "KIP-848 protocol."
-            ),
         ),
     )
 

@@ -43,27 +43,8 @@ class ConsumerGroupMetadataValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about=(
-                "Group epoch, which rises whenever a new target assignment has to be computed, as after a change of"
-                " members or subscriptions."
-            ),
-        ),
-        kipwire.Field(
-            "metadata_hash",
-            "MetadataHash",
-            "int64",
-            default=0,
-            tag=0,
-            about=(
-                "Hash over the metadata of the subscribed topics, by which the coordinator notices changes to them;"
-                " 0 if not set (tagged)."
-            ),
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0, tag=0),
     )
 
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:

@@ -36,11 +36,7 @@ class ConsumerGroupPartitionMetadataKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", about="Id of the consumer group the metadata is kept for."
-        ),
-    )
+    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
 
     def __init__(self, *, group_id: str = "") -> None:
         self.group_id = group_id

@@ -47,15 +47,8 @@ class PartitionMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "racks",
-            "Racks",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Racks of the brokers that hold replicas of the partition.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("racks", "Racks", "[]string", default=(), compact=True),
     )
 
     def __init__(self, *, partition: int = 0, racks: list[str] = kipwire.DEFAULT) -> None:
@@ -138,11 +131,9 @@ class TopicMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field(
-            "num_partitions", "NumPartitions", "int32", default=0, about="How many partitions the topic had."
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
         kipwire.Field(
             "partition_metadata",
             "PartitionMetadata",
@@ -150,7 +141,6 @@ class TopicMetadata(kipwire.Struct):
             default=(),
             struct=PartitionMetadata,
             compact=True,
-            about="Rack information on the topic's partitions; may be empty if racks are not in use.",
         ),
     )
 
@@ -250,17 +240,7 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicMetadata",
-            default=(),
-            struct=TopicMetadata,
-            compact=True,
-            about="The topics the group subscribes to, as last seen.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", default=(), struct=TopicMetadata, compact=True),)
 
     def __init__(self, *, topics: list[TopicMetadata] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics

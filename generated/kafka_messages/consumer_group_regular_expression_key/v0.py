@@ -37,16 +37,8 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", about="Id of the consumer group with the subscription."
-        ),
-        kipwire.Field(
-            "regular_expression",
-            "RegularExpression",
-            "string",
-            default="",
-            about="The pattern as the members gave it (RE2J syntax).",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("regular_expression", "RegularExpression", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", regular_expression: str = "") -> None:

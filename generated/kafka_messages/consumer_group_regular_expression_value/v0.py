@@ -50,28 +50,9 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the topics that matched the pattern.",
-        ),
-        kipwire.Field(
-            "version",
-            "Version",
-            "int64",
-            default=0,
-            about="Version of the cluster metadata against which the pattern was resolved.",
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=0,
-            about="When the pattern was resolved, in milliseconds since the Unix epoch.",
-        ),
+        kipwire.Field("topics", "Topics", "[]string", default=(), compact=True),
+        kipwire.Field("version", "Version", "int64", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
 
     def __init__(self, *, topics: list[str] = kipwire.DEFAULT, version: int = 0, timestamp: int = 0) -> None:

@@ -44,15 +44,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic (KIP-516)."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the topic's partitions meant for the member.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -126,13 +119,7 @@ class ConsumerGroupTargetAssignmentMemberValue(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            compact=True,
-            about="The partitions meant for the member, grouped by topic; empty = none.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartition", default=(), struct=TopicPartition, compact=True
         ),
     )
 

@@ -44,28 +44,8 @@ class ConsumerGroupTargetAssignmentMetadataValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "assignment_epoch",
-            "AssignmentEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Group epoch for which the target assignment was computed; behind the group's own epoch while a "
-                "newer one is due."
-            ),
-        ),
-        kipwire.Field(
-            "assignment_timestamp",
-            "AssignmentTimestamp",
-            "int64",
-            default=0,
-            tag=0,
-            ignorable=True,
-            about=(
-                "Time in milliseconds since the epoch at which the target assignment was computed; 0 (default) = "
-                "not recorded."
-            ),
-        ),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
     )
 
     def __init__(self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:

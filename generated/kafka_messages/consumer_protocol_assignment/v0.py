@@ -33,22 +33,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of a topic of which the member gets partitions.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Indexes of the partitions of this topic the member gets.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -120,24 +106,9 @@ class ConsumerProtocolAssignment(kipwire.Message):
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
-            "assigned_partitions",
-            "AssignedPartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            about="The partitions the member is to consume, grouped by topic.",
+            "assigned_partitions", "AssignedPartitions", "[]TopicPartition", default=(), struct=TopicPartition
         ),
-        kipwire.Field(
-            "user_data",
-            "UserData",
-            "bytes",
-            default=None,
-            nullable=True,
-            about=(
-                "Opaque bytes the assignor of the leader passes to the assignor of the member, e.g. used by Kafka "
-                "Streams; null if there are none."
-            ),
-        ),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
 
     def __init__(

@@ -41,19 +41,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]string", default=(), about="Names of the topics the consumer subscribes to."
-        ),
-        kipwire.Field(
-            "user_data",
-            "UserData",
-            "bytes",
-            default=None,
-            nullable=True,
-            about=(
-                "Opaque bytes for the assignor's own use, for instance a previous assignment; null if it needs " "none."
-            ),
-        ),
+        kipwire.Field("topics", "Topics", "[]string", default=()),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
 
     def __init__(self, *, topics: list[str] = kipwire.DEFAULT, user_data: bytes | None = None) -> None:

@@ -33,18 +33,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic of the owned partitions.",
-        ),
-        kipwire.Field(
-            "partitions", "Partitions", "[]int32", default=(), about="Numbers of the partitions owned in that topic."
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -117,30 +107,10 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("topics", "Topics", "[]string", default=()),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
         kipwire.Field(
-            "topics", "Topics", "[]string", default=(), about="Names of the topics the consumer subscribes to."
-        ),
-        kipwire.Field(
-            "user_data",
-            "UserData",
-            "bytes",
-            default=None,
-            nullable=True,
-            about=(
-                "Opaque bytes for the assignor's own use, for instance a previous assignment; null if it needs " "none."
-            ),
-        ),
-        kipwire.Field(
-            "owned_partitions",
-            "OwnedPartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            ignorable=True,
-            about=(
-                "Partitions the consumer holds as it joins, needed for cooperative rebalancing. Since version 1 "
-                "(KIP-429)."
-            ),
+            "owned_partitions", "OwnedPartitions", "[]TopicPartition", default=(), struct=TopicPartition, ignorable=True
         ),
     )
 

@@ -35,18 +35,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic of the owned partitions.",
-        ),
-        kipwire.Field(
-            "partitions", "Partitions", "[]int32", default=(), about="Numbers of the partitions owned in that topic."
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -123,54 +113,13 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("topics", "Topics", "[]string", default=()),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
         kipwire.Field(
-            "topics", "Topics", "[]string", default=(), about="Names of the topics the consumer subscribes to."
+            "owned_partitions", "OwnedPartitions", "[]TopicPartition", default=(), struct=TopicPartition, ignorable=True
         ),
-        kipwire.Field(
-            "user_data",
-            "UserData",
-            "bytes",
-            default=None,
-            nullable=True,
-            about=(
-                "Opaque bytes for the assignor's own use, for instance a previous assignment; null if it needs " "none."
-            ),
-        ),
-        kipwire.Field(
-            "owned_partitions",
-            "OwnedPartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            ignorable=True,
-            about=(
-                "Partitions the consumer holds as it joins, needed for cooperative rebalancing. Since version 1 "
-                "(KIP-429)."
-            ),
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Group generation in which OwnedPartitions were assigned, so that outdated claims can be told "
-                "apart; -1 if unknown. Since version 2 (KIP-792)."
-            ),
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            ignorable=True,
-            about=(
-                "Rack the consumer runs in (client.rack), for rack-aware assignment; null if not configured. Since "
-                "version 3 (KIP-881)."
-            ),
-        ),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=-1, ignorable=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, ignorable=True),
     )
 
     def __init__(

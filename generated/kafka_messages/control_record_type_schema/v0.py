@@ -37,18 +37,7 @@ class ControlRecordTypeSchema(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "type",
-            "Type",
-            "int16",
-            default=0,
-            about=(
-                "Kind of control record: 0 abort marker, 1 commit marker, 2 leader change, 3 snapshot header, 4 "
-                "snapshot footer, 5 kraft version, 6 kraft voters."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("type", "Type", "int16", default=0),)
 
     def __init__(self, *, type: int = 0) -> None:
         self.type = type

@@ -55,24 +55,10 @@ class Listener(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the listener, unique within this controller.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address to connect to."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port to connect to."),
-        kipwire.Field(
-            "security_protocol",
-            "SecurityProtocol",
-            "int16",
-            default=0,
-            about="Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
@@ -181,29 +167,9 @@ class Feature(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature, such as metadata.version.",
-        ),
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest level of the feature this controller can work with.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest level of the feature this controller can work with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -303,41 +269,11 @@ class ControllerRegistrationRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "controller_id", "ControllerId", "int32", default=0, about="Node id of the controller that registers."
-        ),
-        kipwire.Field(
-            "incarnation_id",
-            "IncarnationId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Random id the controller process generates at each start, distinguishing it from its earlier runs.",
-        ),
-        kipwire.Field(
-            "zk_migration_ready",
-            "ZkMigrationReady",
-            "bool",
-            default=False,
-            about="True if the controller has what it needs for the migration from ZooKeeper to KRaft (KIP-866).",
-        ),
-        kipwire.Field(
-            "listeners",
-            "Listeners",
-            "[]Listener",
-            default=(),
-            struct=Listener,
-            compact=True,
-            about="The network endpoints at which this controller can be reached.",
-        ),
-        kipwire.Field(
-            "features",
-            "Features",
-            "[]Feature",
-            default=(),
-            struct=Feature,
-            compact=True,
-            about="The features this controller supports, with the range of levels it can handle (KIP-584).",
-        ),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=0),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False),
+        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
+        kipwire.Field("features", "Features", "[]Feature", default=(), struct=Feature, compact=True),
     )
 
     def __init__(

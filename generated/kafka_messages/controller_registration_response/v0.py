@@ -48,32 +48,9 @@ class ControllerRegistrationResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the registering controller is asked to hold back because of a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the registration was accepted; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of why the registration failed; null if there is no error.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = "") -> None:

@@ -56,62 +56,13 @@ class AclCreation(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of resource the entry protects: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation"
-                " token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            about=(
-                'Name of the protected resource, or the prefix if the pattern type is prefixed; "*" with a literal '
-                "pattern covers every resource of the type."
-            ),
-        ),
-        kipwire.Field(
-            "resource_pattern_type",
-            "ResourcePatternType",
-            "int8",
-            default=3,
-            about=(
-                "How ResourceName is matched: 3 literal (default), 4 prefixed (KIP-290). Only these two can be "
-                "stored."
-            ),
-        ),
-        kipwire.Field(
-            "principal",
-            "Principal",
-            "string",
-            default="",
-            about=(
-                "Who the entry applies to, written as type and name, for example User:alice; User:* means " "everybody."
-            ),
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", about='Client address the entry applies to; "*" means any address.'
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation being allowed or denied: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 "
-                "describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create "
-                "tokens, 14 describe tokens, 15 two-phase commit."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect of the entry: 2 deny, 3 allow."
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(
@@ -210,16 +161,7 @@ class CreateAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "creations",
-            "Creations",
-            "[]AclCreation",
-            default=(),
-            struct=AclCreation,
-            about="The entries to add; each is judged on its own and answered at the same position of the response.",
-        ),
-    )
+    FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", default=(), struct=AclCreation),)
 
     def __init__(self, *, creations: list[AclCreation] = kipwire.DEFAULT) -> None:
         self.creations = [] if creations is kipwire.DEFAULT else creations

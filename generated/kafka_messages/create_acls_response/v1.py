@@ -33,21 +33,8 @@ class AclCreationResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome for this entry; 0 = no error, the entry was added.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Human-readable detail on the failure of this entry; null = none.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
 
     def __init__(self, *, error_code: int = 0, error_message: str | None = "") -> None:
@@ -106,24 +93,8 @@ class CreateAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]AclCreationResult",
-            default=(),
-            struct=AclCreationResult,
-            about="One outcome per requested entry, in the order of the request.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]AclCreationResult", default=(), struct=AclCreationResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, results: list[AclCreationResult] = kipwire.DEFAULT) -> None:

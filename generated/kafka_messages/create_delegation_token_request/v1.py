@@ -35,16 +35,8 @@ class CreatableRenewers(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "principal_type", "PrincipalType", "string", default="", about='Principal type of the renewer, e.g. "User".'
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            about="Name of the principal allowed to renew the token.",
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -113,24 +105,8 @@ class CreateDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "renewers",
-            "Renewers",
-            "[]CreatableRenewers",
-            default=(),
-            struct=CreatableRenewers,
-            about="Principals that, besides the owner, may renew the token before it expires; may be empty.",
-        ),
-        kipwire.Field(
-            "max_lifetime_ms",
-            "MaxLifetimeMs",
-            "int64",
-            default=0,
-            about=(
-                "Longest time in milliseconds the token may live, renewals included; -1 takes the limit configured "
-                "on the server."
-            ),
-        ),
+        kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", default=(), struct=CreatableRenewers),
+        kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
 
     def __init__(self, *, renewers: list[CreatableRenewers] = kipwire.DEFAULT, max_lifetime_ms: int = 0) -> None:

@@ -45,22 +45,8 @@ class CreatableRenewers(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about='Principal type of the renewer, e.g. "User".',
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal allowed to renew the token.",
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -171,24 +157,9 @@ class CreateDelegationTokenRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "renewers",
-            "Renewers",
-            "[]CreatableRenewers",
-            default=(),
-            struct=CreatableRenewers,
-            compact=True,
-            about="Principals that, besides the owner, may renew the token before it expires; may be empty.",
+            "renewers", "Renewers", "[]CreatableRenewers", default=(), struct=CreatableRenewers, compact=True
         ),
-        kipwire.Field(
-            "max_lifetime_ms",
-            "MaxLifetimeMs",
-            "int64",
-            default=0,
-            about=(
-                "Longest time in milliseconds the token may live, renewals included; -1 takes the limit configured "
-                "on the server."
-            ),
-        ),
+        kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
 
     def __init__(self, *, renewers: list[CreatableRenewers] = kipwire.DEFAULT, max_lifetime_ms: int = 0) -> None:

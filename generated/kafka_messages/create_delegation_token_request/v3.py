@@ -45,22 +45,8 @@ class CreatableRenewers(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about='Principal type of the renewer, e.g. "User".',
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal allowed to renew the token.",
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -174,46 +160,12 @@ class CreateDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("owner_principal_type", "OwnerPrincipalType", "string", default="", nullable=True, compact=True),
+        kipwire.Field("owner_principal_name", "OwnerPrincipalName", "string", default="", nullable=True, compact=True),
         kipwire.Field(
-            "owner_principal_type",
-            "OwnerPrincipalType",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about='Principal type of the token\'s owner, e.g. "User"; null or empty makes the requester the owner.',
+            "renewers", "Renewers", "[]CreatableRenewers", default=(), struct=CreatableRenewers, compact=True
         ),
-        kipwire.Field(
-            "owner_principal_name",
-            "OwnerPrincipalName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Name of the principal that shall own the token; null or empty makes the requester the owner. "
-                "Naming someone else needs authorization (KIP-373)."
-            ),
-        ),
-        kipwire.Field(
-            "renewers",
-            "Renewers",
-            "[]CreatableRenewers",
-            default=(),
-            struct=CreatableRenewers,
-            compact=True,
-            about="Principals that, besides the owner, may renew the token before it expires; may be empty.",
-        ),
-        kipwire.Field(
-            "max_lifetime_ms",
-            "MaxLifetimeMs",
-            "int64",
-            default=0,
-            about=(
-                "Longest time in milliseconds the token may live, renewals included; -1 takes the limit configured "
-                "on the server."
-            ),
-        ),
+        kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
 
     def __init__(

@@ -79,88 +79,21 @@ class CreateDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Whether the token was created; 0 if no error."
+            "token_requester_principal_type", "TokenRequesterPrincipalType", "string", default="", compact=True
         ),
         kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about='Principal type of the token\'s owner, e.g. "User".',
+            "token_requester_principal_name", "TokenRequesterPrincipalName", "string", default="", compact=True
         ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal that owns the token.",
-        ),
-        kipwire.Field(
-            "token_requester_principal_type",
-            "TokenRequesterPrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about="Principal type of whoever asked for the token; may differ from the owner's (KIP-373).",
-        ),
-        kipwire.Field(
-            "token_requester_principal_name",
-            "TokenRequesterPrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal that asked for the token; may differ from the owner (KIP-373).",
-        ),
-        kipwire.Field(
-            "issue_timestamp_ms",
-            "IssueTimestampMs",
-            "int64",
-            default=0,
-            about="When the token was created, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "expiry_timestamp_ms",
-            "ExpiryTimestampMs",
-            "int64",
-            default=0,
-            about="When the token expires unless it is renewed, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "max_timestamp_ms",
-            "MaxTimestampMs",
-            "int64",
-            default=0,
-            about="Time past which the token cannot be renewed any more, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "token_id",
-            "TokenId",
-            "string",
-            default="",
-            compact=True,
-            about="Public identifier of the token; serves as the user name in SASL/SCRAM.",
-        ),
-        kipwire.Field(
-            "hmac",
-            "Hmac",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "HMAC that proves possession of the token: its secret, used as the password in SASL/SCRAM and to "
-                "renew, expire or identify the token."
-            ),
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
+        kipwire.Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
+        kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
 
     def __init__(

@@ -35,16 +35,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     __slots__ = ("broker_ids",)
 
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "broker_ids",
-            "BrokerIds",
-            "[]int32",
-            default=(),
-            entity_type="brokerId",
-            about="Brokers that shall hold replicas of this new partition, the preferred leader first.",
-        ),
-    )
+    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), entity_type="brokerId"),)
 
     def __init__(self, *, broker_ids: list[int] = kipwire.DEFAULT) -> None:
         self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
@@ -93,16 +84,8 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "count",
-            "Count",
-            "int32",
-            default=0,
-            about="Total number of partitions the topic shall have afterwards, not the number to add.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("count", "Count", "int32", default=0),
         kipwire.Field(
             "assignments",
             "Assignments",
@@ -110,10 +93,6 @@ class CreatePartitionsTopic(kipwire.Struct):
             default=(),
             struct=CreatePartitionsAssignment,
             nullable=True,
-            about=(
-                "Replica placement of the partitions to add, in order of their index; null leaves the placement to "
-                "the controller."
-            ),
         ),
     )
 
@@ -192,28 +171,9 @@ class CreatePartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]CreatePartitionsTopic",
-            default=(),
-            struct=CreatePartitionsTopic,
-            about="Topics to enlarge.",
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about="How long the request may take until the partitions are created, in milliseconds.",
-        ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the request is checked but no partition is created.",
-        ),
+        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", default=(), struct=CreatePartitionsTopic),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(

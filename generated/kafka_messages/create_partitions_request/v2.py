@@ -49,17 +49,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("*i")
     _PACK = RowPackers("*i")
-    FIELDS = (
-        kipwire.Field(
-            "broker_ids",
-            "BrokerIds",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers that shall hold replicas of this new partition, the preferred leader first.",
-        ),
-    )
+    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), compact=True, entity_type="brokerId"),)
 
     def __init__(self, *, broker_ids: list[int] = kipwire.DEFAULT) -> None:
         self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
@@ -143,23 +133,8 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "count",
-            "Count",
-            "int32",
-            default=0,
-            about="Total number of partitions the topic shall have afterwards, not the number to add.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("count", "Count", "int32", default=0),
         kipwire.Field(
             "assignments",
             "Assignments",
@@ -168,10 +143,6 @@ class CreatePartitionsTopic(kipwire.Struct):
             struct=CreatePartitionsAssignment,
             nullable=True,
             compact=True,
-            about=(
-                "Replica placement of the partitions to add, in order of their index; null leaves the placement to "
-                "the controller."
-            ),
         ),
     )
 
@@ -270,28 +241,10 @@ class CreatePartitionsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]CreatePartitionsTopic",
-            default=(),
-            struct=CreatePartitionsTopic,
-            compact=True,
-            about="Topics to enlarge.",
+            "topics", "Topics", "[]CreatePartitionsTopic", default=(), struct=CreatePartitionsTopic, compact=True
         ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about="How long the request may take until the partitions are created, in milliseconds.",
-        ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the request is checked but no partition is created.",
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(

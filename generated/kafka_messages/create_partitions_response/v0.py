@@ -36,16 +36,9 @@ class CreatePartitionsTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            about="Explanation of the topic's error; null if there was none.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True),
     )
 
     def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = None) -> None:
@@ -119,23 +112,9 @@ class CreatePartitionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]CreatePartitionsTopicResult",
-            default=(),
-            struct=CreatePartitionsTopicResult,
-            about="Results, one per topic of the request.",
+            "results", "Results", "[]CreatePartitionsTopicResult", default=(), struct=CreatePartitionsTopicResult
         ),
     )
 

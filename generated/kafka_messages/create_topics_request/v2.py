@@ -39,22 +39,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition being placed.",
-        ),
-        kipwire.Field(
-            "broker_ids",
-            "BrokerIds",
-            "[]int32",
-            default=(),
-            entity_type="brokerId",
-            about="Brokers that shall hold replicas of the partition, the preferred leader first.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), entity_type="brokerId"),
     )
 
     def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = kipwire.DEFAULT) -> None:
@@ -103,15 +89,8 @@ class CreatableTopicConfig(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True, about="Config key, such as cleanup.policy."),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            about="Value for the config key, in its string form; may be null.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
@@ -182,45 +161,13 @@ class CreatableTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
         kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the new topic."
+            "assignments", "Assignments", "[]CreatableReplicaAssignment", default=(), struct=CreatableReplicaAssignment
         ),
-        kipwire.Field(
-            "num_partitions",
-            "NumPartitions",
-            "int32",
-            default=0,
-            about=(
-                "Number of partitions; -1 if Assignments lists them or, from version 4 on, to use the broker's "
-                "default (KIP-464)."
-            ),
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=0,
-            about=(
-                "Number of replicas of each partition; -1 if Assignments lists them or, from version 4 on, to use "
-                "the broker's default (KIP-464)."
-            ),
-        ),
-        kipwire.Field(
-            "assignments",
-            "Assignments",
-            "[]CreatableReplicaAssignment",
-            default=(),
-            struct=CreatableReplicaAssignment,
-            about="Explicit placement of replicas, one entry per partition; empty to let the controller choose.",
-        ),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]CreatableTopicConfig",
-            default=(),
-            struct=CreatableTopicConfig,
-            about="Topic configs to set explicitly; anything not listed follows the defaults.",
-        ),
+        kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", default=(), struct=CreatableTopicConfig),
     )
 
     def __init__(
@@ -319,26 +266,9 @@ class CreateTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]CreatableTopic", default=(), struct=CreatableTopic, about="Topics to create."
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "timeoutMs",
-            "int32",
-            default=60000,
-            about=(
-                "How long the request may take until the topics are created, in milliseconds; 60000 unless set "
-                "otherwise."
-            ),
-        ),
-        kipwire.Field(
-            "validate_only",
-            "validateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the request is checked but no topic is created. Defaults to false.",
-        ),
+        kipwire.Field("topics", "Topics", "[]CreatableTopic", default=(), struct=CreatableTopic),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
 
     def __init__(

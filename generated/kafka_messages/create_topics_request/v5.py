@@ -52,23 +52,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
     _ROWS = RowReader("i", "*i")
     _PACK = RowPackers("i", "*i")
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition being placed.",
-        ),
-        kipwire.Field(
-            "broker_ids",
-            "BrokerIds",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers that shall hold replicas of the partition, the preferred leader first.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), compact=True, entity_type="brokerId"),
     )
 
     def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = kipwire.DEFAULT) -> None:
@@ -155,24 +140,8 @@ class CreatableTopicConfig(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Config key, such as cleanup.policy.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Value for the config key, in its string form; may be null.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
@@ -282,36 +251,9 @@ class CreatableTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the new topic.",
-        ),
-        kipwire.Field(
-            "num_partitions",
-            "NumPartitions",
-            "int32",
-            default=0,
-            about=(
-                "Number of partitions; -1 if Assignments lists them or, from version 4 on, to use the broker's "
-                "default (KIP-464)."
-            ),
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=0,
-            about=(
-                "Number of replicas of each partition; -1 if Assignments lists them or, from version 4 on, to use "
-                "the broker's default (KIP-464)."
-            ),
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
         kipwire.Field(
             "assignments",
             "Assignments",
@@ -319,16 +261,9 @@ class CreatableTopic(kipwire.Struct):
             default=(),
             struct=CreatableReplicaAssignment,
             compact=True,
-            about="Explicit placement of replicas, one entry per partition; empty to let the controller choose.",
         ),
         kipwire.Field(
-            "configs",
-            "Configs",
-            "[]CreatableTopicConfig",
-            default=(),
-            struct=CreatableTopicConfig,
-            compact=True,
-            about="Topic configs to set explicitly; anything not listed follows the defaults.",
+            "configs", "Configs", "[]CreatableTopicConfig", default=(), struct=CreatableTopicConfig, compact=True
         ),
     )
 
@@ -451,32 +386,9 @@ class CreateTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]CreatableTopic",
-            default=(),
-            struct=CreatableTopic,
-            compact=True,
-            about="Topics to create.",
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "timeoutMs",
-            "int32",
-            default=60000,
-            about=(
-                "How long the request may take until the topics are created, in milliseconds; 60000 unless set "
-                "otherwise."
-            ),
-        ),
-        kipwire.Field(
-            "validate_only",
-            "validateOnly",
-            "bool",
-            default=False,
-            about="True for a dry run: the request is checked but no topic is created. Defaults to false.",
-        ),
+        kipwire.Field("topics", "Topics", "[]CreatableTopic", default=(), struct=CreatableTopic, compact=True),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
 
     def __init__(

@@ -36,19 +36,9 @@ class CreatableTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            ignorable=True,
-            about="Explanation of the topic's error; null if there was none.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
     )
 
     def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = "") -> None:
@@ -123,25 +113,8 @@ class CreateTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]CreatableTopicResult",
-            default=(),
-            struct=CreatableTopicResult,
-            about="Results, one per topic of the request.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]CreatableTopicResult", default=(), struct=CreatableTopicResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = kipwire.DEFAULT) -> None:

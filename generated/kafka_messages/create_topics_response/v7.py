@@ -61,37 +61,11 @@ class CreatableTopicConfigs(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "bool", "b", "bool")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Config key."),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Value in effect, in its string form; null if there is none or it must not be shown.",
-        ),
-        kipwire.Field(
-            "read_only", "ReadOnly", "bool", default=False, about="True if the config cannot be changed by clients."
-        ),
-        kipwire.Field(
-            "config_source",
-            "ConfigSource",
-            "int8",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Where the value comes from: 1 topic config, 2 dynamic broker config, 3 dynamic default for all "
-                "brokers, 4 static broker config, 5 built-in default; -1 if not set."
-            ),
-        ),
-        kipwire.Field(
-            "is_sensitive",
-            "IsSensitive",
-            "bool",
-            default=False,
-            about="True for secrets such as passwords, whose value is not returned.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
     )
 
     def __init__(
@@ -235,66 +209,15 @@ class CreatableTopicResult(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id given to the new topic; all zeros if there is none (from version 7 on, KIP-516).",
-        ),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Explanation of the topic's error; null if there was none.",
-        ),
-        kipwire.Field(
-            "topic_config_error_code",
-            "TopicConfigErrorCode",
-            "int16",
-            default=0,
-            tag=0,
-            ignorable=True,
-            about=(
-                "Why the topic's properties are withheld although it was created, for instance a missing right to "
-                "describe configs; 0 means no error (tagged, from version 5 on)."
-            ),
-        ),
-        kipwire.Field(
-            "num_partitions",
-            "NumPartitions",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about="Number of partitions of the new topic; -1 if not disclosed (from version 5 on, KIP-525).",
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Number of replicas per partition of the new topic; -1 if not disclosed (from version 5 on, "
-                "KIP-525)."
-            ),
-        ),
+        kipwire.Field("topic_config_error_code", "TopicConfigErrorCode", "int16", default=0, tag=0, ignorable=True),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=-1, ignorable=True),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=-1, ignorable=True),
         kipwire.Field(
             "configs",
             "Configs",
@@ -304,7 +227,6 @@ class CreatableTopicResult(kipwire.Struct):
             nullable=True,
             compact=True,
             ignorable=True,
-            about="Configs in effect for the new topic; null if not disclosed (from version 5 on, KIP-525).",
         ),
     )
 
@@ -458,25 +380,9 @@ class CreateTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]CreatableTopicResult",
-            default=(),
-            struct=CreatableTopicResult,
-            compact=True,
-            about="Results, one per topic of the request.",
+            "topics", "Topics", "[]CreatableTopicResult", default=(), struct=CreatableTopicResult, compact=True
         ),
     )
 

@@ -50,22 +50,9 @@ class DefaultPrincipalData(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "type", "Type", "string", default="", compact=True, about="Kind of principal, for instance User."
-        ),
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, about="Name of the principal within its type."
-        ),
-        kipwire.Field(
-            "token_authenticated",
-            "TokenAuthenticated",
-            "bool",
-            default=False,
-            about=(
-                "True if the client proved its identity with a delegation token, which restricts what it may do "
-                "with tokens."
-            ),
-        ),
+        kipwire.Field("type", "Type", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("token_authenticated", "TokenAuthenticated", "bool", default=False),
     )
 
     def __init__(self, *, type: str = "", name: str = "", token_authenticated: bool = False) -> None:

@@ -64,62 +64,13 @@ class DelegationTokenRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "owner",
-            "Owner",
-            "string",
-            default="",
-            compact=True,
-            about="Principal that the token authenticates as, in a form such as User:alice.",
-        ),
-        kipwire.Field(
-            "requester",
-            "Requester",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Principal that asked for the token; differs from the owner if it was created on someone else's "
-                "behalf (KIP-373)."
-            ),
-        ),
-        kipwire.Field(
-            "renewers",
-            "Renewers",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Principals besides the owner that may renew the token; empty = none.",
-        ),
-        kipwire.Field(
-            "issue_timestamp",
-            "IssueTimestamp",
-            "int64",
-            default=0,
-            about="Time in milliseconds since the epoch at which the token was created.",
-        ),
-        kipwire.Field(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            default=0,
-            about="Time in milliseconds since the epoch beyond which the token can never be renewed.",
-        ),
-        kipwire.Field(
-            "expiration_timestamp",
-            "ExpirationTimestamp",
-            "int64",
-            default=0,
-            about="Time in milliseconds since the epoch at which the token expires unless it is renewed.",
-        ),
-        kipwire.Field(
-            "token_id",
-            "TokenId",
-            "string",
-            default="",
-            compact=True,
-            about="Unique id of the token, which clients use as their user name when they authenticate with it.",
-        ),
+        kipwire.Field("owner", "Owner", "string", default="", compact=True),
+        kipwire.Field("requester", "Requester", "string", default="", compact=True),
+        kipwire.Field("renewers", "Renewers", "[]string", default=(), compact=True),
+        kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("expiration_timestamp", "ExpirationTimestamp", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
     )
 
     def __init__(

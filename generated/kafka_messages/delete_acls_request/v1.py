@@ -55,64 +55,13 @@ class DeleteAclsFilter(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "resource_type_filter",
-            "ResourceTypeFilter",
-            "int8",
-            default=0,
-            about=(
-                "Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation "
-                "token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name_filter",
-            "ResourceNameFilter",
-            "string",
-            default="",
-            nullable=True,
-            about="Resource name to match, interpreted as PatternTypeFilter says; null = any name.",
-        ),
-        kipwire.Field(
-            "pattern_type_filter",
-            "PatternTypeFilter",
-            "int8",
-            default=3,
-            about=(
-                "Which pattern types fit: 1 any, 2 match (every pattern that would apply to the name), 3 literal "
-                "(default), 4 prefixed. Since version 1 (KIP-290)."
-            ),
-        ),
-        kipwire.Field(
-            "principal_filter",
-            "PrincipalFilter",
-            "string",
-            default="",
-            nullable=True,
-            about="Principal to match, for example User:alice; null = any principal.",
-        ),
-        kipwire.Field(
-            "host_filter",
-            "HostFilter",
-            "string",
-            default="",
-            nullable=True,
-            about="Client address to match as it stands in the entry; null = any.",
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation to match: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 "
-                "cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 "
-                "describe tokens, 15 two-phase commit."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect to match: 1 any, 2 deny, 3 allow."
-        ),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(
@@ -228,16 +177,7 @@ class DeleteAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "filters",
-            "Filters",
-            "[]DeleteAclsFilter",
-            default=(),
-            struct=DeleteAclsFilter,
-            about="The filters; every stored entry that fits at least one of them is to be removed.",
-        ),
-    )
+    FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", default=(), struct=DeleteAclsFilter),)
 
     def __init__(self, *, filters: list[DeleteAclsFilter] = kipwire.DEFAULT) -> None:
         self.filters = [] if filters is kipwire.DEFAULT else filters

@@ -62,70 +62,15 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of removing this one entry; 0 = no error, it was deleted.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Human-readable detail on why this entry could not be removed; null = none.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of resource the entry protected: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 "
-                "delegation token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            about='Name or prefix of the resource the entry protected; "*" = all of its type.',
-        ),
-        kipwire.Field(
-            "pattern_type",
-            "PatternType",
-            "int8",
-            default=3,
-            about=(
-                "How the entry's resource name was matched: 3 literal (default), 4 prefixed. Since version 1 "
-                "(KIP-290)."
-            ),
-        ),
-        kipwire.Field(
-            "principal",
-            "Principal",
-            "string",
-            default="",
-            about="Principal the entry applied to, for example User:alice.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", about='Client address the entry applied to; "*" = any.'),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation the entry governed: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 "
-                "cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 "
-                "describe tokens, 15 two-phase commit."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect the entry had: 2 deny, 3 allow."
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(
@@ -243,24 +188,10 @@ class DeleteAclsFilterResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this filter as a whole; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Human-readable detail on why the filter failed; null = none.",
-        ),
-        kipwire.Field(
-            "matching_acls",
-            "MatchingAcls",
-            "[]DeleteAclsMatchingAcl",
-            default=(),
-            struct=DeleteAclsMatchingAcl,
-            about="The stored entries that fitted this filter.",
+            "matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", default=(), struct=DeleteAclsMatchingAcl
         ),
     )
 
@@ -344,23 +275,9 @@ class DeleteAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "filter_results",
-            "FilterResults",
-            "[]DeleteAclsFilterResult",
-            default=(),
-            struct=DeleteAclsFilterResult,
-            about="One result per filter, in the order of the request.",
+            "filter_results", "FilterResults", "[]DeleteAclsFilterResult", default=(), struct=DeleteAclsFilterResult
         ),
     )
 

@@ -72,75 +72,15 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("h", "text", "b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of removing this one entry; 0 = no error, it was deleted.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Human-readable detail on why this entry could not be removed; null = none.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of resource the entry protected: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 "
-                "delegation token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about='Name or prefix of the resource the entry protected; "*" = all of its type.',
-        ),
-        kipwire.Field(
-            "pattern_type",
-            "PatternType",
-            "int8",
-            default=3,
-            about=(
-                "How the entry's resource name was matched: 3 literal (default), 4 prefixed. Since version 1 "
-                "(KIP-290)."
-            ),
-        ),
-        kipwire.Field(
-            "principal",
-            "Principal",
-            "string",
-            default="",
-            compact=True,
-            about="Principal the entry applied to, for example User:alice.",
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about='Client address the entry applied to; "*" = any.'
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation the entry governed: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 "
-                "cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 "
-                "describe tokens, 15 two-phase commit."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect the entry had: 2 deny, 3 allow."
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(
@@ -313,18 +253,8 @@ class DeleteAclsFilterResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this filter as a whole; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Human-readable detail on why the filter failed; null = none.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
             "matching_acls",
             "MatchingAcls",
@@ -332,7 +262,6 @@ class DeleteAclsFilterResult(kipwire.Struct):
             default=(),
             struct=DeleteAclsMatchingAcl,
             compact=True,
-            about="The stored entries that fitted this filter.",
         ),
     )
 
@@ -435,16 +364,7 @@ class DeleteAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "filter_results",
             "FilterResults",
@@ -452,7 +372,6 @@ class DeleteAclsResponse(kipwire.Message):
             default=(),
             struct=DeleteAclsFilterResult,
             compact=True,
-            about="One result per filter, in the order of the request.",
         ),
     )
 

@@ -39,16 +39,7 @@ class DeleteGroupsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "groups_names",
-            "GroupsNames",
-            "[]string",
-            default=(),
-            entity_type="groupId",
-            about="Ids of the groups to delete; this broker should be the coordinator of all of them.",
-        ),
-    )
+    FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", default=(), entity_type="groupId"),)
 
     def __init__(self, *, groups_names: list[str] = kipwire.DEFAULT) -> None:
         self.groups_names = [] if groups_names is kipwire.DEFAULT else groups_names

@@ -44,15 +44,7 @@ class DeleteGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "groups_names",
-            "GroupsNames",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="groupId",
-            about="Ids of the groups to delete; this broker should be the coordinator of all of them.",
-        ),
+        kipwire.Field("groups_names", "GroupsNames", "[]string", default=(), compact=True, entity_type="groupId"),
     )
 
     def __init__(self, *, groups_names: list[str] = kipwire.DEFAULT) -> None:

@@ -34,22 +34,8 @@ class DeletableGroupResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="groupId",
-            about="Id of the group that this result is about.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Why the group was not deleted, for instance because it is not empty; 0 = no error, it is gone.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
@@ -107,24 +93,8 @@ class DeleteGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DeletableGroupResult",
-            default=(),
-            struct=DeletableGroupResult,
-            about="One result for each group that was to be deleted.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DeletableGroupResult", default=(), struct=DeletableGroupResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = kipwire.DEFAULT) -> None:

@@ -48,23 +48,8 @@ class DeletableGroupResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h")
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="groupId",
-            about="Id of the group that this result is about.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Why the group was not deleted, for instance because it is not empty; 0 = no error, it is gone.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, map_key=True, entity_type="groupId"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
@@ -157,24 +142,9 @@ class DeleteGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DeletableGroupResult",
-            default=(),
-            struct=DeletableGroupResult,
-            compact=True,
-            about="One result for each group that was to be deleted.",
+            "results", "Results", "[]DeletableGroupResult", default=(), struct=DeletableGroupResult, compact=True
         ),
     )
 

@@ -46,16 +46,8 @@ class DeleteRecordsPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=0,
-            about="First offset to keep, everything before it is discarded; -1 stands for the high watermark.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
@@ -114,9 +106,7 @@ class DeleteRecordsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -124,7 +114,6 @@ class DeleteRecordsTopic(kipwire.Struct):
             default=(),
             struct=DeleteRecordsPartition,
             compact=True,
-            about="Partitions of the topic to discard records from.",
         ),
     )
 
@@ -215,22 +204,8 @@ class DeleteRecordsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteRecordsTopic",
-            default=(),
-            struct=DeleteRecordsTopic,
-            compact=True,
-            about="Topics with partitions to truncate at the old end.",
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about="How long to wait for all replicas to carry out the deletion, in milliseconds.",
-        ),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", default=(), struct=DeleteRecordsTopic, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
 
     def __init__(self, *, topics: list[DeleteRecordsTopic] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:

@@ -40,27 +40,9 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iqh").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within the topic.",
-        ),
-        kipwire.Field(
-            "low_watermark",
-            "LowWatermark",
-            "int64",
-            default=0,
-            about=(
-                "Smallest log start offset among the partition's live replicas after the deletion; -1 if the "
-                "deletion failed."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
@@ -109,16 +91,13 @@ class DeleteRecordsTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]DeleteRecordsPartitionResult",
             default=(),
             struct=DeleteRecordsPartitionResult,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -189,24 +168,8 @@ class DeleteRecordsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteRecordsTopicResult",
-            default=(),
-            struct=DeleteRecordsTopicResult,
-            about="Results grouped by topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", default=(), struct=DeleteRecordsTopicResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = kipwire.DEFAULT) -> None:

@@ -48,27 +48,9 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqhx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within the topic.",
-        ),
-        kipwire.Field(
-            "low_watermark",
-            "LowWatermark",
-            "int64",
-            default=0,
-            about=(
-                "Smallest log start offset among the partition's live replicas after the deletion; -1 if the "
-                "deletion failed."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
@@ -129,16 +111,7 @@ class DeleteRecordsTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -146,7 +119,6 @@ class DeleteRecordsTopicResult(kipwire.Struct):
             default=(),
             struct=DeleteRecordsPartitionResult,
             compact=True,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -237,24 +209,9 @@ class DeleteRecordsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteRecordsTopicResult",
-            default=(),
-            struct=DeleteRecordsTopicResult,
-            compact=True,
-            about="Results grouped by topic.",
+            "topics", "Topics", "[]DeleteRecordsTopicResult", default=(), struct=DeleteRecordsTopicResult, compact=True
         ),
     )
 

@@ -38,17 +38,7 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = RowReader("text")
-    FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of a topic whose offsets in this group are to be removed.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
 
     def __init__(self, *, topic_name: str = "") -> None:
         self.topic_name = topic_name
@@ -138,15 +128,7 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the share group whose offsets are to be removed.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -154,7 +136,6 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
             default=(),
             struct=DeleteShareGroupOffsetsRequestTopic,
             compact=True,
-            about="Topics for which the group's offsets are to be removed, all partitions of each.",
         ),
     )
 

@@ -46,7 +46,7 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = struct.Struct(">ix").iter_unpack
-    FIELDS = (kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),)
+    FIELDS = (kipwire.Field("partition", "Partition", "int32", default=0),)
 
     def __init__(self, *, partition: int = 0) -> None:
         self.partition = partition
@@ -100,16 +100,8 @@ class DeleteStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Partitions of this topic whose state is to be removed.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -183,23 +175,8 @@ class DeleteShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            about="The share group whose state is to be removed.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteStateData",
-            default=(),
-            struct=DeleteStateData,
-            compact=True,
-            about="Topics for which the group's state is to be removed.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]DeleteStateData", default=(), struct=DeleteStateData, compact=True),
     )
 
     def __init__(self, *, group_id: str = "", topics: list[DeleteStateData] = kipwire.DEFAULT) -> None:

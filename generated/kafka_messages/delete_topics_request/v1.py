@@ -41,24 +41,8 @@ class DeleteTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_names",
-            "TopicNames",
-            "[]string",
-            default=(),
-            ignorable=True,
-            entity_type="topicName",
-            about="Names of the topics to delete. Up to version 5; from 6 on see Topics.",
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "How long in milliseconds the broker may wait for the deletions to be carried out before it " "answers."
-            ),
-        ),
+        kipwire.Field("topic_names", "TopicNames", "[]string", default=(), ignorable=True, entity_type="topicName"),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
 
     def __init__(self, *, topic_names: list[str] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:

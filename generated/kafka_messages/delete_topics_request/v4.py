@@ -51,24 +51,9 @@ class DeleteTopicsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_names",
-            "TopicNames",
-            "[]string",
-            default=(),
-            compact=True,
-            ignorable=True,
-            entity_type="topicName",
-            about="Names of the topics to delete. Up to version 5; from 6 on see Topics.",
+            "topic_names", "TopicNames", "[]string", default=(), compact=True, ignorable=True, entity_type="topicName"
         ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "How long in milliseconds the broker may wait for the deletions to be carried out before it " "answers."
-            ),
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
 
     def __init__(self, *, topic_names: list[str] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:

@@ -47,23 +47,8 @@ class DeleteTopicState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic, or null if it is identified by TopicId.",
-        ),
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Unique id of the topic (KIP-516); the zero UUID if it is identified by Name.",
-        ),
+        kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(self, *, name: str | None = None, topic_id: uuid.UUID = ZERO_UUID) -> None:
@@ -143,27 +128,8 @@ class DeleteTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DeleteTopicState",
-            default=(),
-            struct=DeleteTopicState,
-            compact=True,
-            about=(
-                "The topics to delete, each given either by name or by id. Since version 6; older versions use "
-                "TopicNames."
-            ),
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "How long in milliseconds the broker may wait for the deletions to be carried out before it " "answers."
-            ),
-        ),
+        kipwire.Field("topics", "Topics", "[]DeleteTopicState", default=(), struct=DeleteTopicState, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
 
     def __init__(self, *, topics: list[DeleteTopicState] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:

@@ -34,19 +34,8 @@ class DeletableTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about=(
-                "Name of the topic; from version 6 on null if the topic was requested by id and its name is unknown"
-                " or must not be revealed."
-            ),
-        ),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", error_code: int = 0) -> None:
@@ -104,25 +93,8 @@ class DeleteTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]DeletableTopicResult",
-            default=(),
-            struct=DeletableTopicResult,
-            about="One result per topic of the request.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", default=(), struct=DeletableTopicResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:

@@ -48,20 +48,8 @@ class DeletableTopicResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about=(
-                "Name of the topic; from version 6 on null if the topic was requested by id and its name is unknown"
-                " or must not be revealed."
-            ),
-        ),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this topic; 0 means no error."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", error_code: int = 0) -> None:
@@ -154,25 +142,9 @@ class DeleteTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]DeletableTopicResult",
-            default=(),
-            struct=DeletableTopicResult,
-            compact=True,
-            about="One result per topic of the request.",
+            "responses", "Responses", "[]DeletableTopicResult", default=(), struct=DeletableTopicResult, compact=True
         ),
     )
 

@@ -67,71 +67,13 @@ class DescribeAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type_filter",
-            "ResourceTypeFilter",
-            "int8",
-            default=0,
-            about=(
-                "Kind of resource the entries shall protect: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional "
-                "id, 6 delegation token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name_filter",
-            "ResourceNameFilter",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Name of the resource the entries shall protect; null matches every name.",
-        ),
-        kipwire.Field(
-            "pattern_type_filter",
-            "PatternTypeFilter",
-            "int8",
-            default=3,
-            about=(
-                "How resource names are compared: 1 any pattern type, 2 every pattern that covers the name, 3 "
-                "literal (default), 4 prefixed (KIP-290)."
-            ),
-        ),
-        kipwire.Field(
-            "principal_filter",
-            "PrincipalFilter",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Principal the entries shall apply to, such as User:alice; null matches every principal.",
-        ),
-        kipwire.Field(
-            "host_filter",
-            "HostFilter",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Client host the entries shall apply to; null matches every host.",
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation the entries shall be about: 1 any, 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, "
-                "8 describe, 9 cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 "
-                "create tokens, 14 describe tokens."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type",
-            "PermissionType",
-            "int8",
-            default=0,
-            about="Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow.",
-        ),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(

@@ -53,36 +53,10 @@ class AclDescription(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "b", "b")
     FIELDS = (
-        kipwire.Field(
-            "principal",
-            "Principal",
-            "string",
-            default="",
-            compact=True,
-            about="Principal the entry applies to, such as User:alice; User:* means everyone.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Client host the entry applies to; * means any host.",
-        ),
-        kipwire.Field(
-            "operation",
-            "Operation",
-            "int8",
-            default=0,
-            about=(
-                "Operation the entry is about: 2 all, 3 read, 4 write, 5 create, 6 delete, 7 alter, 8 describe, 9 "
-                "cluster action, 10 describe configs, 11 alter configs, 12 idempotent write, 13 create tokens, 14 "
-                "describe tokens."
-            ),
-        ),
-        kipwire.Field(
-            "permission_type", "PermissionType", "int8", default=0, about="Effect of the entry: 2 deny, 3 allow."
-        ),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
 
     def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
@@ -193,40 +167,10 @@ class DescribeAclsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of the protected resource: 2 topic, 3 group, 4 cluster, 5 transactional id, 6 delegation "
-                "token, 7 user."
-            ),
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name or name prefix of the protected resource; a literal * covers all of its kind.",
-        ),
-        kipwire.Field(
-            "pattern_type",
-            "PatternType",
-            "int8",
-            default=3,
-            about="How the resource name is to be read: 3 literal (default), 4 as a prefix (KIP-290).",
-        ),
-        kipwire.Field(
-            "acls",
-            "Acls",
-            "[]AclDescription",
-            default=(),
-            struct=AclDescription,
-            compact=True,
-            about="Access control entries of this resource pattern that match the filter.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("acls", "Acls", "[]AclDescription", default=(), struct=AclDescription, compact=True),
     )
 
     def __init__(
@@ -329,36 +273,11 @@ class DescribeAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the error; null if there was none.",
-        ),
-        kipwire.Field(
-            "resources",
-            "Resources",
-            "[]DescribeAclsResource",
-            default=(),
-            struct=DescribeAclsResource,
-            compact=True,
-            about="Resource patterns that have matching entries.",
+            "resources", "Resources", "[]DescribeAclsResource", default=(), struct=DescribeAclsResource, compact=True
         ),
     )
 

@@ -38,31 +38,9 @@ class ComponentData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            about='Kind of entity the condition is about: "user", "client-id" or "ip".',
-        ),
-        kipwire.Field(
-            "match_type",
-            "MatchType",
-            "int8",
-            default=0,
-            about=(
-                "How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any entity"
-                " of this type that is specified."
-            ),
-        ),
-        kipwire.Field(
-            "match",
-            "Match",
-            "string",
-            default="",
-            nullable=True,
-            about="Name to compare with if MatchType is 0 (exact); null for the other match types.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("match_type", "MatchType", "int8", default=0),
+        kipwire.Field("match", "Match", "string", default="", nullable=True),
     )
 
     def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
@@ -138,24 +116,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "components",
-            "Components",
-            "[]ComponentData",
-            default=(),
-            struct=ComponentData,
-            about="Conditions an entity has to meet, at most one per entity type; an empty list sets no condition.",
-        ),
-        kipwire.Field(
-            "strict",
-            "Strict",
-            "bool",
-            default=False,
-            about=(
-                "If true, entities that also carry an entity type not listed in Components are left out; if false "
-                "they are included."
-            ),
-        ),
+        kipwire.Field("components", "Components", "[]ComponentData", default=(), struct=ComponentData),
+        kipwire.Field("strict", "Strict", "bool", default=False),
     )
 
     def __init__(self, *, components: list[ComponentData] = kipwire.DEFAULT, strict: bool = False) -> None:

@@ -51,33 +51,9 @@ class ComponentData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "b", "text")
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            compact=True,
-            about='Kind of entity the condition is about: "user", "client-id" or "ip".',
-        ),
-        kipwire.Field(
-            "match_type",
-            "MatchType",
-            "int8",
-            default=0,
-            about=(
-                "How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any entity"
-                " of this type that is specified."
-            ),
-        ),
-        kipwire.Field(
-            "match",
-            "Match",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Name to compare with if MatchType is 0 (exact); null for the other match types.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("match_type", "MatchType", "int8", default=0),
+        kipwire.Field("match", "Match", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
@@ -194,25 +170,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "components",
-            "Components",
-            "[]ComponentData",
-            default=(),
-            struct=ComponentData,
-            compact=True,
-            about="Conditions an entity has to meet, at most one per entity type; an empty list sets no condition.",
-        ),
-        kipwire.Field(
-            "strict",
-            "Strict",
-            "bool",
-            default=False,
-            about=(
-                "If true, entities that also carry an entity type not listed in Components are left out; if false "
-                "they are included."
-            ),
-        ),
+        kipwire.Field("components", "Components", "[]ComponentData", default=(), struct=ComponentData, compact=True),
+        kipwire.Field("strict", "Strict", "bool", default=False),
     )
 
     def __init__(self, *, components: list[ComponentData] = kipwire.DEFAULT, strict: bool = False) -> None:

@@ -38,17 +38,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "entity_type", "EntityType", "string", default="", about='Kind of this part: "user", "client-id" or "ip".'
-        ),
-        kipwire.Field(
-            "entity_name",
-            "EntityName",
-            "string",
-            default="",
-            nullable=True,
-            about="Name of the user, client id or address; null stands for the default entity of the type.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
@@ -114,22 +105,8 @@ class ValueData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            about=(
-                'Name of the quota setting, e.g. "producer_byte_rate", "consumer_byte_rate" or ' '"request_percentage".'
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "float64",
-            default=0.0,
-            about="Configured limit, in the unit the quota setting implies (bytes per second, percent ...).",
-        ),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "float64", default=0.0),
     )
 
     def __init__(self, *, key: str = "", value: float = 0.0) -> None:
@@ -179,22 +156,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "entity",
-            "Entity",
-            "[]EntityData",
-            default=(),
-            struct=EntityData,
-            about="Parts that together identify the entity, e.g. a user combined with a client id.",
-        ),
-        kipwire.Field(
-            "values",
-            "Values",
-            "[]ValueData",
-            default=(),
-            struct=ValueData,
-            about="Quota settings configured for the entity.",
-        ),
+        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData),
+        kipwire.Field("values", "Values", "[]ValueData", default=(), struct=ValueData),
     )
 
     def __init__(
@@ -271,37 +234,10 @@ class DescribeClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the whole request; 0 if the quotas could be described without error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Readable explanation of the error; null if the request succeeded.",
-        ),
-        kipwire.Field(
-            "entries",
-            "Entries",
-            "[]EntryData",
-            default=(),
-            struct=EntryData,
-            nullable=True,
-            about="One entry per matching entity that has quotas; null if the request failed.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, nullable=True),
     )
 
     def __init__(

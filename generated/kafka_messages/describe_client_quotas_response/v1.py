@@ -48,23 +48,8 @@ class EntityData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "entity_type",
-            "EntityType",
-            "string",
-            default="",
-            compact=True,
-            about='Kind of this part: "user", "client-id" or "ip".',
-        ),
-        kipwire.Field(
-            "entity_name",
-            "EntityName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Name of the user, client id or address; null stands for the default entity of the type.",
-        ),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
@@ -170,23 +155,8 @@ class ValueData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "d")
     FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                'Name of the quota setting, e.g. "producer_byte_rate", "consumer_byte_rate" or ' '"request_percentage".'
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "float64",
-            default=0.0,
-            about="Configured limit, in the unit the quota setting implies (bytes per second, percent ...).",
-        ),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "float64", default=0.0),
     )
 
     def __init__(self, *, key: str = "", value: float = 0.0) -> None:
@@ -271,24 +241,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "entity",
-            "Entity",
-            "[]EntityData",
-            default=(),
-            struct=EntityData,
-            compact=True,
-            about="Parts that together identify the entity, e.g. a user combined with a client id.",
-        ),
-        kipwire.Field(
-            "values",
-            "Values",
-            "[]ValueData",
-            default=(),
-            struct=ValueData,
-            compact=True,
-            about="Quota settings configured for the entity.",
-        ),
+        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
+        kipwire.Field("values", "Values", "[]ValueData", default=(), struct=ValueData, compact=True),
     )
 
     def __init__(
@@ -383,39 +337,10 @@ class DescribeClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the whole request; 0 if the quotas could be described without error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Readable explanation of the error; null if the request succeeded.",
-        ),
-        kipwire.Field(
-            "entries",
-            "Entries",
-            "[]EntryData",
-            default=(),
-            struct=EntryData,
-            nullable=True,
-            compact=True,
-            about="One entry per matching entity that has quotas; null if the request failed.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, nullable=True, compact=True),
     )
 
     def __init__(

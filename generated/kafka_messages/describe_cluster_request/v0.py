@@ -40,11 +40,7 @@ class DescribeClusterRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether the answer shall tell which operations on the cluster the caller is authorized for.",
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
     )
 

@@ -42,19 +42,9 @@ class DescribeClusterRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether the answer shall tell which operations on the cluster the caller is authorized for.",
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
-        kipwire.Field(
-            "endpoint_type",
-            "EndpointType",
-            "int8",
-            default=1,
-            about="Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers.",
-        ),
+        kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
     )
 
     def __init__(self, *, include_cluster_authorized_operations: bool = False, endpoint_type: int = 1) -> None:

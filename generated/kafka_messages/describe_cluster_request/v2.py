@@ -44,26 +44,10 @@ class DescribeClusterRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether the answer shall tell which operations on the cluster the caller is authorized for.",
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
-        kipwire.Field(
-            "endpoint_type",
-            "EndpointType",
-            "int8",
-            default=1,
-            about="Which nodes to list: 1 brokers (default), 2 controllers (KIP-919). Version 0 always means brokers.",
-        ),
-        kipwire.Field(
-            "include_fenced_brokers",
-            "IncludeFencedBrokers",
-            "bool",
-            default=False,
-            about="Whether fenced brokers are listed too; only applies to brokers, not to controllers.",
-        ),
+        kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
+        kipwire.Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", default=False),
     )
 
     def __init__(

@@ -58,43 +58,11 @@ class DescribeClusterBroker(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "i", "text", "bool")
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id of the broker or controller.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address under which the node can be reached.",
-        ),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port under which the node can be reached."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack the node is configured to be in; null if none is set or known.",
-        ),
-        kipwire.Field(
-            "is_fenced",
-            "IsFenced",
-            "bool",
-            default=False,
-            about=(
-                "Whether the broker is fenced, i.e. registered but not allowed to serve clients; before version 2 "
-                "fenced brokers are never listed."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("is_fenced", "IsFenced", "bool", default=False),
     )
 
     def __init__(
@@ -237,65 +205,16 @@ class DescribeClusterResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
+            "brokers", "Brokers", "[]DescribeClusterBroker", default=(), struct=DescribeClusterBroker, compact=True
         ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 if no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Readable explanation of the error; null if there is none.",
-        ),
-        kipwire.Field(
-            "endpoint_type",
-            "EndpointType",
-            "int8",
-            default=1,
-            about="Which nodes are listed in Brokers: 1 brokers, 2 controllers (KIP-919).",
-        ),
-        kipwire.Field(
-            "cluster_id", "ClusterId", "string", default="", compact=True, about="Id of the cluster that answered."
-        ),
-        kipwire.Field(
-            "controller_id",
-            "ControllerId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about=(
-                "Node id of the controller as shown to the caller; -1 if unknown. A broker of a KRaft cluster names"
-                " some live broker that forwards controller requests."
-            ),
-        ),
-        kipwire.Field(
-            "brokers",
-            "Brokers",
-            "[]DescribeClusterBroker",
-            default=(),
-            struct=DescribeClusterBroker,
-            compact=True,
-            about="Nodes of the requested endpoint type; controllers if EndpointType is 2.",
-        ),
-        kipwire.Field(
-            "cluster_authorized_operations",
-            "ClusterAuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the ACL operations on the cluster the caller may perform (bit n = operation code n); "
-                "-2147483648 if not asked for."
-            ),
-        ),
+        kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(

@@ -40,31 +40,9 @@ class DescribeConfigsResource(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            about=(
-                "Name of the resource: a topic name, a broker id in decimal digits, a group id and so on, according"
-                " to its type."
-            ),
-        ),
-        kipwire.Field(
-            "configuration_keys",
-            "ConfigurationKeys",
-            "[]string",
-            default=(),
-            nullable=True,
-            about="Names of the settings wanted; null asks for all settings of the resource.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", default=(), nullable=True),
     )
 
     def __init__(
@@ -156,23 +134,9 @@ class DescribeConfigsRequest(kipwire.Message):
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
-            "resources",
-            "Resources",
-            "[]DescribeConfigsResource",
-            default=(),
-            struct=DescribeConfigsResource,
-            about="The resources whose configuration is wanted.",
+            "resources", "Resources", "[]DescribeConfigsResource", default=(), struct=DescribeConfigsResource
         ),
-        kipwire.Field(
-            "include_synonyms",
-            "IncludeSynonyms",
-            "bool",
-            default=False,
-            about=(
-                "True to also learn from where else each setting could take its value, in order of precedence "
-                "(KIP-226). Since version 1."
-            ),
-        ),
+        kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
     )
 
     def __init__(

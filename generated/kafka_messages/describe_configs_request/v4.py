@@ -51,33 +51,9 @@ class DescribeConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the resource: a topic name, a broker id in decimal digits, a group id and so on, according"
-                " to its type."
-            ),
-        ),
-        kipwire.Field(
-            "configuration_keys",
-            "ConfigurationKeys",
-            "[]string",
-            default=(),
-            nullable=True,
-            compact=True,
-            about="Names of the settings wanted; null asks for all settings of the resource.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", default=(), nullable=True, compact=True),
     )
 
     def __init__(
@@ -199,25 +175,9 @@ class DescribeConfigsRequest(kipwire.Message):
             default=(),
             struct=DescribeConfigsResource,
             compact=True,
-            about="The resources whose configuration is wanted.",
         ),
-        kipwire.Field(
-            "include_synonyms",
-            "IncludeSynonyms",
-            "bool",
-            default=False,
-            about=(
-                "True to also learn from where else each setting could take its value, in order of precedence "
-                "(KIP-226). Since version 1."
-            ),
-        ),
-        kipwire.Field(
-            "include_documentation",
-            "IncludeDocumentation",
-            "bool",
-            default=False,
-            about="True to also receive the documentation text of each setting (KIP-569). Since version 3.",
-        ),
+        kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
+        kipwire.Field("include_documentation", "IncludeDocumentation", "bool", default=False),
     )
 
     def __init__(

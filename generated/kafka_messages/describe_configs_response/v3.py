@@ -51,35 +51,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            about=(
-                "Name under which the value is set at that place, possibly different from the described setting's "
-                "name."
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            about="Value found there, as text; null if it has none or is sensitive.",
-        ),
-        kipwire.Field(
-            "source",
-            "Source",
-            "int8",
-            default=0,
-            about=(
-                "Where this value is set: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic "
-                "default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 "
-                "group."
-            ),
-        ),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("source", "Source", "int8", default=0),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
@@ -171,41 +145,11 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", about="Name of the setting, such as retention.ms."),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            about="Value in effect, as text; null if it has none or must not be shown because it is sensitive.",
-        ),
-        kipwire.Field(
-            "read_only",
-            "ReadOnly",
-            "bool",
-            default=False,
-            about="True if the setting cannot be altered while the cluster runs.",
-        ),
-        kipwire.Field(
-            "config_source",
-            "ConfigSource",
-            "int8",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Where the value comes from: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic "
-                "default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 "
-                "group; -1 if not set."
-            ),
-        ),
-        kipwire.Field(
-            "is_sensitive",
-            "IsSensitive",
-            "bool",
-            default=False,
-            about="True if the setting holds a secret, such as a password, whose value is withheld.",
-        ),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
         kipwire.Field(
             "synonyms",
             "Synonyms",
@@ -213,31 +157,9 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             default=(),
             struct=DescribeConfigsSynonym,
             ignorable=True,
-            about=(
-                "Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms "
-                "was set."
-            ),
         ),
-        kipwire.Field(
-            "config_type",
-            "ConfigType",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "Data type of the setting: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 "
-                "list, 8 class, 9 password. Since version 3."
-            ),
-        ),
-        kipwire.Field(
-            "documentation",
-            "Documentation",
-            "string",
-            default="",
-            nullable=True,
-            ignorable=True,
-            about="Documentation text of the setting; null if there is none or it was not asked for. Since version 3.",
-        ),
+        kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
+        kipwire.Field("documentation", "Documentation", "string", default="", nullable=True, ignorable=True),
     )
 
     def __init__(
@@ -362,38 +284,12 @@ class DescribeConfigsResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the configuration of this resource could be read; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Explanation of this resource's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name", "ResourceName", "string", default="", about="Name of the resource, as it was asked for."
-        ),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]DescribeConfigsResourceResult",
-            default=(),
-            struct=DescribeConfigsResourceResult,
-            about="The settings of this resource.",
+            "configs", "Configs", "[]DescribeConfigsResourceResult", default=(), struct=DescribeConfigsResourceResult
         ),
     )
 
@@ -496,24 +392,8 @@ class DescribeConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeConfigsResult",
-            default=(),
-            struct=DescribeConfigsResult,
-            about="One result per requested resource.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeConfigsResult", default=(), struct=DescribeConfigsResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = kipwire.DEFAULT) -> None:

@@ -62,37 +62,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "b")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name under which the value is set at that place, possibly different from the described setting's "
-                "name."
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Value found there, as text; null if it has none or is sensitive.",
-        ),
-        kipwire.Field(
-            "source",
-            "Source",
-            "int8",
-            default=0,
-            about=(
-                "Where this value is set: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic "
-                "default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 "
-                "group."
-            ),
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("source", "Source", "int8", default=0),
     )
 
     def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
@@ -222,44 +194,11 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, about="Name of the setting, such as retention.ms."
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Value in effect, as text; null if it has none or must not be shown because it is sensitive.",
-        ),
-        kipwire.Field(
-            "read_only",
-            "ReadOnly",
-            "bool",
-            default=False,
-            about="True if the setting cannot be altered while the cluster runs.",
-        ),
-        kipwire.Field(
-            "config_source",
-            "ConfigSource",
-            "int8",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Where the value comes from: 0 unknown, 1 topic, 2 this broker (dynamic), 3 all brokers (dynamic "
-                "default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 "
-                "group; -1 if not set."
-            ),
-        ),
-        kipwire.Field(
-            "is_sensitive",
-            "IsSensitive",
-            "bool",
-            default=False,
-            about="True if the setting holds a secret, such as a password, whose value is withheld.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
         kipwire.Field(
             "synonyms",
             "Synonyms",
@@ -268,31 +207,10 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             struct=DescribeConfigsSynonym,
             compact=True,
             ignorable=True,
-            about=(
-                "Settings that can supply the value, the one with precedence first; filled only if IncludeSynonyms "
-                "was set."
-            ),
         ),
+        kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
         kipwire.Field(
-            "config_type",
-            "ConfigType",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "Data type of the setting: 0 unknown, 1 boolean, 2 string, 3 int, 4 short, 5 long, 6 double, 7 "
-                "list, 8 class, 9 password. Since version 3."
-            ),
-        ),
-        kipwire.Field(
-            "documentation",
-            "Documentation",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Documentation text of the setting; null if there is none or it was not asked for. Since version 3.",
+            "documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True
         ),
     )
 
@@ -444,37 +362,10 @@ class DescribeConfigsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the configuration of this resource could be read; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of this resource's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource: 0 unknown, 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the resource, as it was asked for.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
         kipwire.Field(
             "configs",
             "Configs",
@@ -482,7 +373,6 @@ class DescribeConfigsResult(kipwire.Struct):
             default=(),
             struct=DescribeConfigsResourceResult,
             compact=True,
-            about="The settings of this resource.",
         ),
     )
 
@@ -609,24 +499,9 @@ class DescribeConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeConfigsResult",
-            default=(),
-            struct=DescribeConfigsResult,
-            compact=True,
-            about="One result per requested resource.",
+            "results", "Results", "[]DescribeConfigsResult", default=(), struct=DescribeConfigsResult, compact=True
         ),
     )
 

@@ -33,16 +33,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            about="Kind of principal that owns the tokens, such as User.",
-        ),
-        kipwire.Field(
-            "principal_name", "PrincipalName", "string", default="", about="Name of the principal that owns the tokens."
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -115,7 +107,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             default=(),
             struct=DescribeDelegationTokenOwner,
             nullable=True,
-            about="The principals whose tokens are wanted; null asks for the tokens of every owner.",
         ),
     )
 

@@ -40,22 +40,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about="Kind of principal that owns the tokens, such as User.",
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal that owns the tokens.",
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -170,7 +156,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             struct=DescribeDelegationTokenOwner,
             nullable=True,
             compact=True,
-            about="The principals whose tokens are wanted; null asks for the tokens of every owner.",
         ),
     )
 

@@ -50,22 +50,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about="Kind of principal that may renew, such as User.",
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal that may renew.",
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
@@ -182,65 +168,13 @@ class DescribedDelegationToken(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "principal_type",
-            "PrincipalType",
-            "string",
-            default="",
-            compact=True,
-            about="Kind of principal the token stands for, its owner; usually User.",
-        ),
-        kipwire.Field(
-            "principal_name",
-            "PrincipalName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the principal that owns the token.",
-        ),
-        kipwire.Field(
-            "issue_timestamp",
-            "IssueTimestamp",
-            "int64",
-            default=0,
-            about="When the token was created, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "expiry_timestamp",
-            "ExpiryTimestamp",
-            "int64",
-            default=0,
-            about="When the token becomes invalid unless renewed, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            default=0,
-            about=(
-                "Latest moment to which the token's validity can be extended by renewals, in milliseconds since the"
-                " Unix epoch."
-            ),
-        ),
-        kipwire.Field(
-            "token_id",
-            "TokenId",
-            "string",
-            default="",
-            compact=True,
-            about="Public id of the token, used as the user name when a client authenticates with it.",
-        ),
-        kipwire.Field(
-            "hmac",
-            "Hmac",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "Secret part of the token, with which its holder authenticates and by which it is renewed or "
-                "expired."
-            ),
-        ),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
+        kipwire.Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
         kipwire.Field(
             "renewers",
             "Renewers",
@@ -248,7 +182,6 @@ class DescribedDelegationToken(kipwire.Struct):
             default=(),
             struct=DescribedDelegationTokenRenewer,
             compact=True,
-            about="Principals that may renew the token in addition to its owner.",
         ),
     )
 
@@ -425,28 +358,11 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Whether the tokens could be listed; 0 means no error."
+            "tokens", "Tokens", "[]DescribedDelegationToken", default=(), struct=DescribedDelegationToken, compact=True
         ),
-        kipwire.Field(
-            "tokens",
-            "Tokens",
-            "[]DescribedDelegationToken",
-            default=(),
-            struct=DescribedDelegationToken,
-            compact=True,
-            about="The tokens found.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
 
     def __init__(

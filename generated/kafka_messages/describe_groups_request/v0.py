@@ -39,11 +39,7 @@ class DescribeGroupsRequest(kipwire.Message):
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "groups", "Groups", "[]string", default=(), entity_type="groupId", about="Ids of the groups to describe."
-        ),
-    )
+    FIELDS = (kipwire.Field("groups", "Groups", "[]string", default=(), entity_type="groupId"),)
 
     def __init__(self, *, groups: list[str] = kipwire.DEFAULT) -> None:
         self.groups = [] if groups is kipwire.DEFAULT else groups

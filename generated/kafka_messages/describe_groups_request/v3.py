@@ -43,19 +43,8 @@ class DescribeGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "groups", "Groups", "[]string", default=(), entity_type="groupId", about="Ids of the groups to describe."
-        ),
-        kipwire.Field(
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            default=False,
-            about=(
-                "Whether the answer should also tell what the caller is allowed to do with each group. Since "
-                "version 3."
-            ),
-        ),
+        kipwire.Field("groups", "Groups", "[]string", default=(), entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(self, *, groups: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:

@@ -44,42 +44,12 @@ class DescribedGroupMember(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "member_id", "MemberId", "string", default="", about="Id by which the coordinator knows the member."
-        ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            ignorable=True,
-            about="Instance id of a static member (KIP-345); null for dynamic members. Since version 4.",
-        ),
-        kipwire.Field("client_id", "ClientId", "string", default="", about="Client id the member used when it joined."),
-        kipwire.Field(
-            "client_host", "ClientHost", "string", default="", about="Address of the host from which the member joined."
-        ),
-        kipwire.Field(
-            "member_metadata",
-            "MemberMetadata",
-            "bytes",
-            default=b"",
-            about=(
-                "What the member supplied for the chosen protocol on joining, opaque to the broker; for consumers "
-                "an encoded subscription."
-            ),
-        ),
-        kipwire.Field(
-            "member_assignment",
-            "MemberAssignment",
-            "bytes",
-            default=b"",
-            about=(
-                "What the group leader assigned to the member, opaque to the broker; for consumers an encoded list "
-                "of partitions."
-            ),
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b""),
+        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b""),
     )
 
     def __init__(
@@ -235,67 +205,13 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error "
-                "instead of the state Dead."
-            ),
-        ),
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", entity_type="groupId", about="Id of the described group."
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            about=(
-                "Name of the state the group is in, such as Stable, Empty, PreparingRebalance, CompletingRebalance "
-                "or Dead; empty if it is not known."
-            ),
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default="",
-            about=(
-                'Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it is not '
-                "known."
-            ),
-        ),
-        kipwire.Field(
-            "protocol_data",
-            "ProtocolData",
-            "string",
-            default="",
-            about=(
-                "Name of the protocol the members agreed on, for consumers the partition assignor; empty when none "
-                "is chosen."
-            ),
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]DescribedGroupMember",
-            default=(),
-            struct=DescribedGroupMember,
-            about="Members of the group at this moment.",
-        ),
-        kipwire.Field(
-            "authorized_operations",
-            "AuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the ACL operations the caller may perform on the group; the smallest 32-bit integer "
-                "means it was not asked for. Since version 3."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("protocol_data", "ProtocolData", "string", default=""),
+        kipwire.Field("members", "Members", "[]DescribedGroupMember", default=(), struct=DescribedGroupMember),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -427,25 +343,8 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribedGroup",
-            default=(),
-            struct=DescribedGroup,
-            about="One description for each group asked for.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:

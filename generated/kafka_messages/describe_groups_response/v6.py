@@ -54,62 +54,14 @@ class DescribedGroupMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id by which the coordinator knows the member.",
+            "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Instance id of a static member (KIP-345); null for dynamic members. Since version 4.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Client id the member used when it joined.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Address of the host from which the member joined.",
-        ),
-        kipwire.Field(
-            "member_metadata",
-            "MemberMetadata",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "What the member supplied for the chosen protocol on joining, opaque to the broker; for consumers "
-                "an encoded subscription."
-            ),
-        ),
-        kipwire.Field(
-            "member_assignment",
-            "MemberAssignment",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "What the group leader assigned to the member, opaque to the broker; for consumers an encoded list "
-                "of partitions."
-            ),
-        ),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
+        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
     )
 
     def __init__(
@@ -326,86 +278,16 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
+        kipwire.Field("protocol_data", "ProtocolData", "string", default="", compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this group; 0 means no error. From version 6 on an unknown group gives an error "
-                "instead of the state Dead."
-            ),
+            "members", "Members", "[]DescribedGroupMember", default=(), struct=DescribedGroupMember, compact=True
         ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this group's error; null if there is none. Since version 6.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the described group.",
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the state the group is in, such as Stable, Empty, PreparingRebalance, CompletingRebalance "
-                "or Dead; empty if it is not known."
-            ),
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                'Kind of group by the classic protocol, "consumer" for groups of consumers; empty if it is not '
-                "known."
-            ),
-        ),
-        kipwire.Field(
-            "protocol_data",
-            "ProtocolData",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the protocol the members agreed on, for consumers the partition assignor; empty when none "
-                "is chosen."
-            ),
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]DescribedGroupMember",
-            default=(),
-            struct=DescribedGroupMember,
-            compact=True,
-            about="Members of the group at this moment.",
-        ),
-        kipwire.Field(
-            "authorized_operations",
-            "AuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the ACL operations the caller may perform on the group; the smallest 32-bit integer "
-                "means it was not asked for. Since version 3."
-            ),
-        ),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -592,26 +474,8 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribedGroup",
-            default=(),
-            struct=DescribedGroup,
-            compact=True,
-            about="One description for each group asked for.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:

@@ -33,22 +33,8 @@ class DescribableLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic whose replicas are to be described.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Numbers of the partitions of the topic to report on.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -120,13 +106,7 @@ class DescribeLogDirsRequest(kipwire.Message):
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribableLogDirTopic",
-            default=(),
-            struct=DescribableLogDirTopic,
-            nullable=True,
-            about="The partitions to report on, grouped by topic; null = every partition on the broker.",
+            "topics", "Topics", "[]DescribableLogDirTopic", default=(), struct=DescribableLogDirTopic, nullable=True
         ),
     )
 

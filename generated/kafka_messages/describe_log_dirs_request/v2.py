@@ -42,24 +42,8 @@ class DescribableLogDirTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic whose replicas are to be described.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions of the topic to report on.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -177,7 +161,6 @@ class DescribeLogDirsRequest(kipwire.Message):
             struct=DescribableLogDirTopic,
             nullable=True,
             compact=True,
-            about="The partitions to report on, grouped by topic; null = every partition on the broker.",
         ),
     )
 

@@ -44,36 +44,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iqqB").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "partition_size",
-            "PartitionSize",
-            "int64",
-            default=0,
-            about="Total size in bytes of the log segments of this replica on disk.",
-        ),
-        kipwire.Field(
-            "offset_lag",
-            "OffsetLag",
-            "int64",
-            default=0,
-            about=(
-                "How many offsets the replica is behind: a future replica behind the log it will replace, any other"
-                " one behind the partition's high watermark."
-            ),
-        ),
-        kipwire.Field(
-            "is_future_key",
-            "IsFutureKey",
-            "bool",
-            default=False,
-            about=(
-                "True if the replica is a copy being built up in order to replace the current log when it moves to "
-                "this directory."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
+        kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
+        kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
 
     def __init__(
@@ -128,14 +102,9 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]DescribeLogDirsPartition",
-            default=(),
-            struct=DescribeLogDirsPartition,
-            about="The topic's partitions that have a replica in this directory.",
+            "partitions", "Partitions", "[]DescribeLogDirsPartition", default=(), struct=DescribeLogDirsPartition
         ),
     )
 
@@ -199,24 +168,9 @@ class DescribeLogDirsResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of this log directory, for instance that its storage has failed; 0 = no error.",
-        ),
-        kipwire.Field(
-            "log_dir", "LogDir", "string", default="", about="Absolute path of the log directory on the broker's host."
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribeLogDirsTopic",
-            default=(),
-            struct=DescribeLogDirsTopic,
-            about="The replicas found in this directory, grouped by topic.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("log_dir", "LogDir", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", default=(), struct=DescribeLogDirsTopic),
     )
 
     def __init__(
@@ -289,24 +243,8 @@ class DescribeLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeLogDirsResult",
-            default=(),
-            struct=DescribeLogDirsResult,
-            about="One element per log directory of the broker.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeLogDirsResult", default=(), struct=DescribeLogDirsResult),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeLogDirsResult] = kipwire.DEFAULT) -> None:

@@ -54,36 +54,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqqBx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "partition_size",
-            "PartitionSize",
-            "int64",
-            default=0,
-            about="Total size in bytes of the log segments of this replica on disk.",
-        ),
-        kipwire.Field(
-            "offset_lag",
-            "OffsetLag",
-            "int64",
-            default=0,
-            about=(
-                "How many offsets the replica is behind: a future replica behind the log it will replace, any other"
-                " one behind the partition's high watermark."
-            ),
-        ),
-        kipwire.Field(
-            "is_future_key",
-            "IsFutureKey",
-            "bool",
-            default=False,
-            about=(
-                "True if the replica is a copy being built up in order to replace the current log when it moves to "
-                "this directory."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
+        kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
+        kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
 
     def __init__(
@@ -152,9 +126,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -162,7 +134,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
             default=(),
             struct=DescribeLogDirsPartition,
             compact=True,
-            about="The topic's partitions that have a replica in this directory.",
         ),
     )
 
@@ -246,29 +217,10 @@ class DescribeLogDirsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("log_dir", "LogDir", "string", default="", compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of this log directory, for instance that its storage has failed; 0 = no error.",
-        ),
-        kipwire.Field(
-            "log_dir",
-            "LogDir",
-            "string",
-            default="",
-            compact=True,
-            about="Absolute path of the log directory on the broker's host.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribeLogDirsTopic",
-            default=(),
-            struct=DescribeLogDirsTopic,
-            compact=True,
-            about="The replicas found in this directory, grouped by topic.",
+            "topics", "Topics", "[]DescribeLogDirsTopic", default=(), struct=DescribeLogDirsTopic, compact=True
         ),
     )
 
@@ -363,24 +315,9 @@ class DescribeLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeLogDirsResult",
-            default=(),
-            struct=DescribeLogDirsResult,
-            compact=True,
-            about="One element per log directory of the broker.",
+            "results", "Results", "[]DescribeLogDirsResult", default=(), struct=DescribeLogDirsResult, compact=True
         ),
     )
 

@@ -56,36 +56,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqqBx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "partition_size",
-            "PartitionSize",
-            "int64",
-            default=0,
-            about="Total size in bytes of the log segments of this replica on disk.",
-        ),
-        kipwire.Field(
-            "offset_lag",
-            "OffsetLag",
-            "int64",
-            default=0,
-            about=(
-                "How many offsets the replica is behind: a future replica behind the log it will replace, any other"
-                " one behind the partition's high watermark."
-            ),
-        ),
-        kipwire.Field(
-            "is_future_key",
-            "IsFutureKey",
-            "bool",
-            default=False,
-            about=(
-                "True if the replica is a copy being built up in order to replace the current log when it moves to "
-                "this directory."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
+        kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
+        kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
 
     def __init__(
@@ -154,9 +128,7 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -164,7 +136,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
             default=(),
             struct=DescribeLogDirsPartition,
             compact=True,
-            about="The topic's partitions that have a replica in this directory.",
         ),
     )
 
@@ -252,52 +223,13 @@ class DescribeLogDirsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("log_dir", "LogDir", "string", default="", compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of this log directory, for instance that its storage has failed; 0 = no error.",
+            "topics", "Topics", "[]DescribeLogDirsTopic", default=(), struct=DescribeLogDirsTopic, compact=True
         ),
-        kipwire.Field(
-            "log_dir",
-            "LogDir",
-            "string",
-            default="",
-            compact=True,
-            about="Absolute path of the log directory on the broker's host.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribeLogDirsTopic",
-            default=(),
-            struct=DescribeLogDirsTopic,
-            compact=True,
-            about="The replicas found in this directory, grouped by topic.",
-        ),
-        kipwire.Field(
-            "total_bytes",
-            "TotalBytes",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Capacity in bytes of the volume that holds the directory (KIP-827); -1 = unknown. From version 4 "
-                "on."
-            ),
-        ),
-        kipwire.Field(
-            "usable_bytes",
-            "UsableBytes",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Bytes still available on the volume that holds the directory (KIP-827); -1 = unknown. From version"
-                " 4 on."
-            ),
-        ),
+        kipwire.Field("total_bytes", "TotalBytes", "int64", default=-1, ignorable=True),
+        kipwire.Field("usable_bytes", "UsableBytes", "int64", default=-1, ignorable=True),
     )
 
     def __init__(
@@ -404,32 +336,10 @@ class DescribeLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about="Error of the request as a whole, such as a missing authorization; 0 = no error. From version 3 on.",
-        ),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]DescribeLogDirsResult",
-            default=(),
-            struct=DescribeLogDirsResult,
-            compact=True,
-            about="One element per log directory of the broker.",
+            "results", "Results", "[]DescribeLogDirsResult", default=(), struct=DescribeLogDirsResult, compact=True
         ),
     )
 

@@ -42,24 +42,8 @@ class TopicRequest(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions to look at.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -167,17 +151,7 @@ class DescribeProducersRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicRequest",
-            default=(),
-            struct=TopicRequest,
-            compact=True,
-            about="Topics whose producers are to be listed.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicRequest", default=(), struct=TopicRequest, compact=True),)
 
     def __init__(self, *, topics: list[TopicRequest] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics

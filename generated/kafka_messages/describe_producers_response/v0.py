@@ -62,52 +62,12 @@ class ProducerState(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qiiqiqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Id assigned to the producer.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int32",
-            default=0,
-            about="Latest epoch of the producer id seen by the partition.",
-        ),
-        kipwire.Field(
-            "last_sequence",
-            "LastSequence",
-            "int32",
-            default=-1,
-            about="Sequence number of the last record the producer wrote; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "last_timestamp",
-            "LastTimestamp",
-            "int64",
-            default=-1,
-            about="Timestamp of the producer's last write, in milliseconds since the epoch; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "coordinator_epoch",
-            "CoordinatorEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the transaction coordinator that wrote the producer's last transaction marker here.",
-        ),
-        kipwire.Field(
-            "current_txn_start_offset",
-            "CurrentTxnStartOffset",
-            "int64",
-            default=-1,
-            about=(
-                "Offset at which the producer's open transaction begins in this partition; -1 if no transaction is "
-                "open."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int32", default=0),
+        kipwire.Field("last_sequence", "LastSequence", "int32", default=-1),
+        kipwire.Field("last_timestamp", "LastTimestamp", "int64", default=-1),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", default=-1),
     )
 
     def __init__(
@@ -201,27 +161,11 @@ class PartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this partition's error; null if there is none to add to the code.",
-        ),
-        kipwire.Field(
-            "active_producers",
-            "ActiveProducers",
-            "[]ProducerState",
-            default=(),
-            struct=ProducerState,
-            compact=True,
-            about="Producers the partition currently has state for.",
+            "active_producers", "ActiveProducers", "[]ProducerState", default=(), struct=ProducerState, compact=True
         ),
     )
 
@@ -318,17 +262,9 @@ class TopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResponse",
-            default=(),
-            struct=PartitionResponse,
-            compact=True,
-            about="Results for the single partitions of this topic.",
+            "partitions", "Partitions", "[]PartitionResponse", default=(), struct=PartitionResponse, compact=True
         ),
     )
 
@@ -419,25 +355,8 @@ class DescribeProducersResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicResponse",
-            default=(),
-            struct=TopicResponse,
-            compact=True,
-            about="Results, grouped by topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicResponse", default=(), struct=TopicResponse, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, topics: list[TopicResponse] = kipwire.DEFAULT) -> None:

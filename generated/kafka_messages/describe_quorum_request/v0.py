@@ -42,15 +42,7 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = struct.Struct(">ix").iter_unpack
-    FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; the metadata topic has partition 0 only.",
-        ),
-    )
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
@@ -104,24 +96,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic, normally __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The partitions of the topic to describe.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -209,17 +185,7 @@ class DescribeQuorumRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The Raft-replicated topics to describe; in practice only __cluster_metadata.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),)
 
     def __init__(self, *, topics: list[TopicData] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics

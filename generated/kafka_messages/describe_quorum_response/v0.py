@@ -48,16 +48,8 @@ class ReplicaState(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId", about="Node id of the replica."
-        ),
-        kipwire.Field(
-            "log_end_offset",
-            "LogEndOffset",
-            "int64",
-            default=0,
-            about="Log end offset of the replica as last learned by the leader; -1 = unknown.",
-        ),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
     )
 
     def __init__(self, *, replica_id: int = 0, log_end_offset: int = 0) -> None:
@@ -130,60 +122,15 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
         kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; 0 for the metadata topic.",
+            "current_voters", "CurrentVoters", "[]ReplicaState", default=(), struct=ReplicaState, compact=True
         ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of this partition, for instance that the node is not its leader; 0 = no error.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the current quorum leader; -1 = unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Latest leader epoch known for the quorum; grows with each election.",
-        ),
-        kipwire.Field(
-            "high_watermark",
-            "HighWatermark",
-            "int64",
-            default=0,
-            about="Offset up to which records are committed, that is, replicated to a majority of the voters.",
-        ),
-        kipwire.Field(
-            "current_voters",
-            "CurrentVoters",
-            "[]ReplicaState",
-            default=(),
-            struct=ReplicaState,
-            compact=True,
-            about="The replicas that have a vote in the quorum, with their progress.",
-        ),
-        kipwire.Field(
-            "observers",
-            "Observers",
-            "[]ReplicaState",
-            default=(),
-            struct=ReplicaState,
-            compact=True,
-            about="The replicas that only follow the log without a vote, such as brokers.",
-        ),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", default=(), struct=ReplicaState, compact=True),
     )
 
     def __init__(
@@ -288,24 +235,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic, normally __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The described partitions of the topic.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -394,18 +325,8 @@ class DescribeQuorumResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of the request as a whole; 0 = no error."
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The described topics, as asked for in the request.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:

@@ -69,48 +69,11 @@ class ReplicaState(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">i16sqqqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId", about="Node id of the replica."
-        ),
-        kipwire.Field(
-            "replica_directory_id",
-            "ReplicaDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Id of the directory in which the replica keeps the log, which sets apart incarnations of a node "
-                "(KIP-853); all zeros = unknown. From version 2 on."
-            ),
-        ),
-        kipwire.Field(
-            "log_end_offset",
-            "LogEndOffset",
-            "int64",
-            default=0,
-            about="Log end offset of the replica as last learned by the leader; -1 = unknown.",
-        ),
-        kipwire.Field(
-            "last_fetch_timestamp",
-            "LastFetchTimestamp",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader's clock, in milliseconds since the epoch, at the replica's latest fetch; -1 = unknown. From"
-                " version 1 on (KIP-836)."
-            ),
-        ),
-        kipwire.Field(
-            "last_caught_up_timestamp",
-            "LastCaughtUpTimestamp",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader's clock, in milliseconds since the epoch, when the replica was last caught up with the "
-                "log's end; -1 = unknown. From version 1 on (KIP-836)."
-            ),
-        ),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
+        kipwire.Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", default=-1, ignorable=True),
     )
 
     def __init__(
@@ -215,70 +178,18 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition; 0 for the metadata topic.",
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of this partition, for instance that the node is not its leader; 0 = no error.",
+            "current_voters", "CurrentVoters", "[]ReplicaState", default=(), struct=ReplicaState, compact=True
         ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Explanation of this partition's error for humans; null = none. From version 2 on.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the current quorum leader; -1 = unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Latest leader epoch known for the quorum; grows with each election.",
-        ),
-        kipwire.Field(
-            "high_watermark",
-            "HighWatermark",
-            "int64",
-            default=0,
-            about="Offset up to which records are committed, that is, replicated to a majority of the voters.",
-        ),
-        kipwire.Field(
-            "current_voters",
-            "CurrentVoters",
-            "[]ReplicaState",
-            default=(),
-            struct=ReplicaState,
-            compact=True,
-            about="The replicas that have a vote in the quorum, with their progress.",
-        ),
-        kipwire.Field(
-            "observers",
-            "Observers",
-            "[]ReplicaState",
-            default=(),
-            struct=ReplicaState,
-            compact=True,
-            about="The replicas that only follow the log without a vote, such as brokers.",
-        ),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", default=(), struct=ReplicaState, compact=True),
     )
 
     def __init__(
@@ -402,24 +313,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic, normally __cluster_metadata.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The described partitions of the topic.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -503,11 +398,9 @@ class Listener(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address of the listener."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the listener."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -612,24 +505,8 @@ class Node(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id that these addresses belong to.",
-        ),
-        kipwire.Field(
-            "listeners",
-            "Listeners",
-            "[]Listener",
-            default=(),
-            struct=Listener,
-            compact=True,
-            about="The endpoints at which the node can be reached as a controller.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
     )
 
     def __init__(self, *, node_id: int = 0, listeners: list[Listener] = kipwire.DEFAULT) -> None:
@@ -703,37 +580,12 @@ class DescribeQuorumResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of the request as a whole; 0 = no error."
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Explanation of the request's error for humans; null = none. From version 2 on.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The described topics, as asked for in the request.",
-        ),
-        kipwire.Field(
-            "nodes",
-            "Nodes",
-            "[]Node",
-            default=(),
-            struct=Node,
-            compact=True,
-            about="Addresses of the nodes that take part in the quorum (KIP-853). From version 2 on.",
-        ),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
+        kipwire.Field("nodes", "Nodes", "[]Node", default=(), struct=Node, compact=True),
     )
 
     def __init__(

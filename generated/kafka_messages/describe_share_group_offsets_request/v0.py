@@ -46,23 +46,8 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions to report.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -167,15 +152,7 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the share group.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -184,7 +161,6 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             struct=DescribeShareGroupOffsetsRequestTopic,
             nullable=True,
             compact=True,
-            about="Topics and partitions to report; null asks for all the group has offsets for.",
         ),
     )
 
@@ -288,7 +264,6 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
             default=(),
             struct=DescribeShareGroupOffsetsRequestGroup,
             compact=True,
-            about="Share groups to describe, each with the topics of interest.",
         ),
     )
 

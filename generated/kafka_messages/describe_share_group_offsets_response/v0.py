@@ -63,36 +63,11 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "q", "i", "h", "text")
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about=(
-                "Earliest offset the group may still have to deliver or finish in this partition; everything before"
-                " it is done with."
-            ),
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the partition that goes with the state.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this partition's error; null if there is none.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(
@@ -198,16 +173,8 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -215,7 +182,6 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             default=(),
             struct=DescribeShareGroupOffsetsResponsePartition,
             compact=True,
-            about="Offsets for the single partitions of this topic.",
         ),
     )
 
@@ -312,15 +278,7 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the share group.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -328,20 +286,9 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             default=(),
             struct=DescribeShareGroupOffsetsResponseTopic,
             compact=True,
-            about="Offsets of the group, grouped by topic.",
         ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for the group as a whole; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of the group's error; null if there is none.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(
@@ -466,16 +413,7 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "groups",
             "Groups",
@@ -483,7 +421,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             default=(),
             struct=DescribeShareGroupOffsetsResponseGroup,
             compact=True,
-            about="Results, one for each group asked for.",
         ),
     )
 

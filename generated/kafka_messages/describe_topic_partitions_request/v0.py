@@ -44,17 +44,7 @@ class TopicRequest(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = RowReader("text")
-    FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of a topic to describe.",
-        ),
-    )
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
@@ -133,22 +123,8 @@ class Cursor(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Topic to start with; topics sorting before it are skipped.",
-        ),
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Partition of the cursor's topic to start with.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
 
     def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
@@ -225,34 +201,9 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicRequest",
-            default=(),
-            struct=TopicRequest,
-            compact=True,
-            about="Topics to describe; an empty list asks for all topics.",
-        ),
-        kipwire.Field(
-            "response_partition_limit",
-            "ResponsePartitionLimit",
-            "int32",
-            default=2000,
-            about=(
-                "Most partitions the answer shall hold, 2000 by default; the broker may apply a smaller limit of "
-                "its own."
-            ),
-        ),
-        kipwire.Field(
-            "cursor",
-            "Cursor",
-            "Cursor",
-            default=None,
-            struct=Cursor,
-            nullable=True,
-            about="Where to resume, usually NextCursor of the previous answer; null starts from the beginning.",
-        ),
+        kipwire.Field("topics", "Topics", "[]TopicRequest", default=(), struct=TopicRequest, compact=True),
+        kipwire.Field("response_partition_limit", "ResponsePartitionLimit", "int32", default=2000),
+        kipwire.Field("cursor", "Cursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
 
     def __init__(

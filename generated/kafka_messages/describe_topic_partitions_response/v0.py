@@ -83,54 +83,12 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i", "*i", "*i")
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error concerning this partition, e.g. no leader available; 0 if no error.",
-        ),
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Index of the partition within its topic, starting at 0.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker that leads the partition; -1 if there is no leader.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about="Number of the current leadership, raised when the leader changes; -1 if unknown.",
-        ),
-        kipwire.Field(
-            "replica_nodes",
-            "ReplicaNodes",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers that hold a replica of the partition, the preferred leader first.",
-        ),
-        kipwire.Field(
-            "isr_nodes",
-            "IsrNodes",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers whose replicas are in sync with the leader.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", default=(), compact=True, entity_type="brokerId"),
         kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
@@ -139,10 +97,6 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             nullable=True,
             compact=True,
             entity_type="brokerId",
-            about=(
-                "Replicas outside the ISR that may still be elected leader without loss of committed data "
-                "(KIP-966); null if not provided."
-            ),
         ),
         kipwire.Field(
             "last_known_elr",
@@ -152,10 +106,6 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             nullable=True,
             compact=True,
             entity_type="brokerId",
-            about=(
-                "Replicas last known to be eligible as leader before they were lost from the eligible set, a hint "
-                "for recovery (KIP-966); null if not provided."
-            ),
         ),
         kipwire.Field(
             "offline_replicas",
@@ -165,7 +115,6 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             compact=True,
             ignorable=True,
             entity_type="brokerId",
-            about="Brokers whose replica of this partition is offline.",
         ),
     )
 
@@ -370,40 +319,12 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error concerning this topic, e.g. unknown or not authorized; 0 if no error.",
+            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
         ),
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic; may be null if it is not known.",
-        ),
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic; the zero UUID if unknown (KIP-516).",
-        ),
-        kipwire.Field(
-            "is_internal",
-            "IsInternal",
-            "bool",
-            default=False,
-            ignorable=True,
-            about="Whether Kafka uses the topic for itself, e.g. __consumer_offsets.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -411,18 +332,8 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
             default=(),
             struct=DescribeTopicPartitionsResponsePartition,
             compact=True,
-            about="Partitions of the topic that fit on this page.",
         ),
-        kipwire.Field(
-            "topic_authorized_operations",
-            "TopicAuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the ACL operations on the topic the caller may perform (bit n = operation code n); "
-                "-2147483648 if not determined."
-            ),
-        ),
+        kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -530,22 +441,8 @@ class Cursor(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Topic with which the next page starts.",
-        ),
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Partition of that topic with which the next page starts.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
 
     def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
@@ -621,14 +518,7 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -636,20 +526,8 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
             default=(),
             struct=DescribeTopicPartitionsResponseTopic,
             compact=True,
-            about="Descriptions of the topics on this page.",
         ),
-        kipwire.Field(
-            "next_cursor",
-            "NextCursor",
-            "Cursor",
-            default=None,
-            struct=Cursor,
-            nullable=True,
-            about=(
-                "Where the next page starts, to be sent as Cursor of the next request; null if this was the last "
-                "page."
-            ),
-        ),
+        kipwire.Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
 
     def __init__(

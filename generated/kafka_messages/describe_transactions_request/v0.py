@@ -45,13 +45,7 @@ class DescribeTransactionsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_ids",
-            "TransactionalIds",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="transactionalId",
-            about="The transactional ids to describe, all coordinated by the receiving broker.",
+            "transactional_ids", "TransactionalIds", "[]string", default=(), compact=True, entity_type="transactionalId"
         ),
     )
 

@@ -51,24 +51,8 @@ class TopicData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the topic's partitions that take part in the transaction.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -188,74 +172,16 @@ class TransactionState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether this transactional id could be described; 0 means no error.",
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
         ),
-        kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="transactionalId",
-            about="The transactional id described here.",
-        ),
-        kipwire.Field(
-            "transaction_state",
-            "TransactionState",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the state, for example Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or "
-                "CompleteAbort."
-            ),
-        ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about="Milliseconds a transaction of this producer may stay open before the coordinator aborts it.",
-        ),
-        kipwire.Field(
-            "transaction_start_time_ms",
-            "TransactionStartTimeMs",
-            "int64",
-            default=0,
-            about=(
-                "When the current transaction began, in milliseconds since the Unix epoch; -1 if none has been "
-                "started."
-            ),
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id currently bound to the transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Current epoch of that producer id; producers with an older epoch are fenced.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The topics with partitions that take part in the current transaction.",
-        ),
+        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_start_time_ms", "TransactionStartTimeMs", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(
@@ -389,16 +315,7 @@ class DescribeTransactionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "transaction_states",
             "TransactionStates",
@@ -406,7 +323,6 @@ class DescribeTransactionsResponse(kipwire.Message):
             default=(),
             struct=TransactionState,
             compact=True,
-            about="One description per requested transactional id.",
         ),
     )
 

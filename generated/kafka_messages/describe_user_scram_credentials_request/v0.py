@@ -38,7 +38,7 @@ class UserName(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = RowReader("text")
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the user."),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True),)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
@@ -123,18 +123,7 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "users",
-            "Users",
-            "[]UserName",
-            default=(),
-            struct=UserName,
-            nullable=True,
-            compact=True,
-            about="The users to describe; null or an empty list asks for all users with SCRAM credentials.",
-        ),
-    )
+    FIELDS = (kipwire.Field("users", "Users", "[]UserName", default=(), struct=UserName, nullable=True, compact=True),)
 
     def __init__(self, *, users: list[UserName] | None = kipwire.DEFAULT) -> None:
         self.users = [] if users is kipwire.DEFAULT else users

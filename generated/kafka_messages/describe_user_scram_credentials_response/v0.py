@@ -48,20 +48,8 @@ class CredentialInfo(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">bix").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "int8",
-            default=0,
-            about="SCRAM mechanism of the credential: 0 unknown, 1 SCRAM-SHA-256, 2 SCRAM-SHA-512.",
-        ),
-        kipwire.Field(
-            "iterations",
-            "Iterations",
-            "int32",
-            default=0,
-            about="Number of hash iterations with which the credential was salted.",
-        ),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
 
     def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
@@ -123,34 +111,11 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("user", "User", "string", default="", compact=True, about="Name of the user described here."),
+        kipwire.Field("user", "User", "string", default="", compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Whether this user could be described, e.g. no credentials exist or the user was named twice; 0 "
-                "means no error."
-            ),
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of this user's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "credential_infos",
-            "CredentialInfos",
-            "[]CredentialInfo",
-            default=(),
-            struct=CredentialInfo,
-            compact=True,
-            about="The user's credentials, at most one per mechanism.",
+            "credential_infos", "CredentialInfos", "[]CredentialInfo", default=(), struct=CredentialInfo, compact=True
         ),
     )
 
@@ -278,35 +243,9 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the request as a whole, such as missing authorization; 0 means no error at this "
-                "level."
-            ),
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the request-level error; null if there is none.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
             "results",
             "Results",
@@ -314,7 +253,6 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             default=(),
             struct=DescribeUserScramCredentialsResult,
             compact=True,
-            about="One result per user.",
         ),
     )
 

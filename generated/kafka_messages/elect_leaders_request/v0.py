@@ -33,22 +33,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of a topic with partitions that need an election.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Indexes of the partitions of this topic for which to elect a leader.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -127,17 +113,8 @@ class ElectLeadersRequest(kipwire.Message):
             default=(),
             struct=TopicPartitions,
             nullable=True,
-            about=(
-                "Partitions for which to elect a leader, grouped by topic; null means all partitions of the " "cluster."
-            ),
         ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=60000,
-            about="Milliseconds to wait for the elections to finish, 60000 by default.",
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
 
     def __init__(

@@ -49,24 +49,8 @@ class TopicPartitions(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of a topic with partitions that need an election.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions of this topic for which to elect a leader.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -179,16 +163,7 @@ class ElectLeadersRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "election_type",
-            "ElectionType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of election: 0 preferred replica, 1 unclean, which may lose data. Version 0 always elects the"
-                " preferred replica."
-            ),
-        ),
+        kipwire.Field("election_type", "ElectionType", "int8", default=0),
         kipwire.Field(
             "topic_partitions",
             "TopicPartitions",
@@ -197,17 +172,8 @@ class ElectLeadersRequest(kipwire.Message):
             struct=TopicPartitions,
             nullable=True,
             compact=True,
-            about=(
-                "Partitions for which to elect a leader, grouped by topic; null means all partitions of the " "cluster."
-            ),
         ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=60000,
-            about="Milliseconds to wait for the elections to finish, 60000 by default.",
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
 
     def __init__(

@@ -39,27 +39,9 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_id", "PartitionId", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Whether this partition's election succeeded; 0 if no error, other codes also tell that no election"
-                " was needed."
-            ),
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Readable explanation of this partition's error; null if there is none.",
-        ),
+        kipwire.Field("partition_id", "PartitionId", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
 
     def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
@@ -111,22 +93,8 @@ class ReplicaElectionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            entity_type="topicName",
-            about="Name of the topic these outcomes are about.",
-        ),
-        kipwire.Field(
-            "partition_result",
-            "PartitionResult",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            about="Outcome for each partition of the topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", default=(), struct=PartitionResult),
     )
 
     def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = kipwire.DEFAULT) -> None:
@@ -198,30 +166,14 @@ class ElectLeadersResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the whole request, e.g. missing authorization; 0 if no error. Version 0 only has "
-                "errors per partition."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
             "replica_election_results",
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",
             default=(),
             struct=ReplicaElectionResult,
-            about="Outcomes of the elections, grouped by topic.",
         ),
     )
 

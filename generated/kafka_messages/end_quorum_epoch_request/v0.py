@@ -38,35 +38,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader that resigns.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Quorum epoch that the resigning leader brings to an end.",
-        ),
-        kipwire.Field(
-            "preferred_successors",
-            "PreferredSuccessors",
-            "[]int32",
-            default=(),
-            ignorable=True,
-            about=(
-                "Node ids of voters in the order in which they should stand for election, the most caught up first."
-                " Only version 0; later see PreferredCandidates."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("preferred_successors", "PreferredSuccessors", "[]int32", default=(), ignorable=True),
     )
 
     def __init__(
@@ -124,17 +99,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_name", "TopicName", "string", default="", entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="The partitions of this topic whose leader resigns.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -205,25 +171,8 @@ class EndQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            about=(
-                "Id of the cluster the sender belongs to, so that a message from a foreign cluster is refused; null"
-                " if not given."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            about="The Raft-replicated topics concerned; in practice only the cluster metadata topic.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData),
     )
 
     def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = kipwire.DEFAULT) -> None:

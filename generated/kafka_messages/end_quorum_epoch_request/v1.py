@@ -52,24 +52,8 @@ class ReplicaInfo(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">i16sx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "candidate_id",
-            "CandidateId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the suggested candidate.",
-        ),
-        kipwire.Field(
-            "candidate_directory_id",
-            "CandidateDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Id of the candidate's metadata log directory, which tells apart incarnations of a voter with the "
-                "same node id."
-            ),
-        ),
+        kipwire.Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("candidate_directory_id", "CandidateDirectoryId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(self, *, candidate_id: int = 0, candidate_directory_id: uuid.UUID = ZERO_UUID) -> None:
@@ -133,24 +117,9 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader that resigns.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Quorum epoch that the resigning leader brings to an end.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field(
             "preferred_candidates",
             "PreferredCandidates",
@@ -159,10 +128,6 @@ class PartitionData(kipwire.Struct):
             struct=ReplicaInfo,
             compact=True,
             ignorable=True,
-            about=(
-                "Voters in the order in which they should stand for election, the most caught up first. Since "
-                "version 1 (KIP-853)."
-            ),
         ),
     )
 
@@ -237,24 +202,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The partitions of this topic whose leader resigns.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -338,11 +287,9 @@ class LeaderEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address of the listener."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the listener."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -457,27 +404,8 @@ class EndQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Id of the cluster the sender belongs to, so that a message from a foreign cluster is refused; null"
-                " if not given."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The Raft-replicated topics concerned; in practice only the cluster metadata topic.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field(
             "leader_endpoints",
             "LeaderEndpoints",
@@ -486,7 +414,6 @@ class EndQuorumEpochRequest(kipwire.Message):
             struct=LeaderEndpoint,
             compact=True,
             ignorable=True,
-            about="Addresses at which the resigning leader can be reached. Since version 1.",
         ),
     )
 

@@ -40,27 +40,10 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ihii").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the voter accepted the resignation for this partition; 0 means no error.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader as known to the answering voter; -1 if it knows none.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest quorum epoch known to the answering voter."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -113,17 +96,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_name", "TopicName", "string", default="", entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="The outcome for each partition of the topic.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -193,24 +167,8 @@ class EndQuorumEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at this "
-                "level."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            about="The outcomes, grouped by Raft-replicated topic.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData),
     )
 
     def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:

@@ -54,27 +54,10 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihiix").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the voter accepted the resignation for this partition; 0 means no error.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader as known to the answering voter; -1 if it knows none.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest quorum epoch known to the answering voter."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(
@@ -139,24 +122,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The outcome for each partition of the topic.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -240,17 +207,9 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "H")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id whose address follows.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of that node."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of that node."),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
@@ -350,34 +309,10 @@ class EndQuorumEpochResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the request as a whole, such as a wrong cluster id; 0 means no error at this "
-                "level."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The outcomes, grouped by Raft-replicated topic.",
-        ),
-        kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            tag=0,
-            about="Addresses of the leaders named in this response. Tagged field since version 1 (KIP-853).",
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
 

@@ -37,18 +37,7 @@ class EndTxnMarker(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "coordinator_epoch",
-            "CoordinatorEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the transaction coordinator that had the marker written, so that markers from a replaced "
-                "coordinator can be rejected."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
 
     def __init__(self, *, coordinator_epoch: int = 0) -> None:
         self.coordinator_epoch = coordinator_epoch

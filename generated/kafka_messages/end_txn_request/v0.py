@@ -44,32 +44,10 @@ class EndTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            entity_type="transactionalId",
-            about="Transactional id of the producer whose transaction is to be finished.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id currently held by the transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch the producer holds; the coordinator rejects a stale one, which fences zombie producers.",
-        ),
-        kipwire.Field(
-            "committed", "Committed", "bool", default=False, about="true = commit the transaction, false = abort it."
-        ),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("committed", "Committed", "bool", default=False),
     )
 
     def __init__(

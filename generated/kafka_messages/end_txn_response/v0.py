@@ -39,19 +39,8 @@ class EndTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of ending the transaction; 0 = no error."
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:

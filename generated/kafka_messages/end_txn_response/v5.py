@@ -43,39 +43,10 @@ class EndTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of ending the transaction; 0 = no error."
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=-1,
-            ignorable=True,
-            entity_type="producerId",
-            about=(
-                "Producer id to use for the next transaction; it differs from the previous one when the epochs were"
-                " used up. Since version 5 (KIP-890); -1 = not set."
-            ),
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=-1,
-            ignorable=True,
-            about="Epoch to use with ProducerId for the next transaction. Since version 5 (KIP-890); -1 = not set.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, ignorable=True, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1, ignorable=True),
     )
 
     def __init__(

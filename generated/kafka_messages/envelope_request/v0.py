@@ -37,37 +37,9 @@ class EnvelopeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "request_data",
-            "RequestData",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="The client's request as bytes, header included.",
-        ),
-        kipwire.Field(
-            "request_principal",
-            "RequestPrincipal",
-            "bytes",
-            default=b"",
-            nullable=True,
-            compact=True,
-            about=(
-                "Serialized principal on whose behalf the request is forwarded; null if the client is not "
-                "authenticated."
-            ),
-        ),
-        kipwire.Field(
-            "client_host_address",
-            "ClientHostAddress",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "IP address of the original client as raw bytes in network order, used for authorization and "
-                "logging."
-            ),
-        ),
+        kipwire.Field("request_data", "RequestData", "bytes", default=b"", compact=True),
+        kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True, compact=True),
+        kipwire.Field("client_host_address", "ClientHostAddress", "bytes", default=b"", compact=True),
     )
 
     def __init__(

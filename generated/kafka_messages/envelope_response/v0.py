@@ -40,25 +40,8 @@ class EnvelopeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "response_data",
-            "ResponseData",
-            "bytes",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="The wrapped response as bytes, header included; null if the envelope itself failed.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Error concerning the envelope, not the request within; 0 if the wrapped request was processed and "
-                "answered."
-            ),
-        ),
+        kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, response_data: bytes | None = None, error_code: int = 0) -> None:

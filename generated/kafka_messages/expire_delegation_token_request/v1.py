@@ -42,17 +42,8 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("hmac", "Hmac", "bytes", default=b"", about="HMAC that identifies the delegation token."),
-        kipwire.Field(
-            "expiry_time_period_ms",
-            "ExpiryTimePeriodMs",
-            "int64",
-            default=0,
-            about=(
-                "Milliseconds from now at which the token shall expire, bounded by its maximum lifetime; a negative"
-                " value expires it immediately."
-            ),
-        ),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
+        kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),
     )
 
     def __init__(self, *, hmac: bytes = b"", expiry_time_period_ms: int = 0) -> None:

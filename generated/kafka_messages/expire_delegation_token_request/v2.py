@@ -40,19 +40,8 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "hmac", "Hmac", "bytes", default=b"", compact=True, about="HMAC that identifies the delegation token."
-        ),
-        kipwire.Field(
-            "expiry_time_period_ms",
-            "ExpiryTimePeriodMs",
-            "int64",
-            default=0,
-            about=(
-                "Milliseconds from now at which the token shall expire, bounded by its maximum lifetime; a negative"
-                " value expires it immediately."
-            ),
-        ),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),
     )
 
     def __init__(self, *, hmac: bytes = b"", expiry_time_period_ms: int = 0) -> None:

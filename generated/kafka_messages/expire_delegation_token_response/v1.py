@@ -40,26 +40,9 @@ class ExpireDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "expiry_timestamp_ms",
-            "ExpiryTimestampMs",
-            "int64",
-            default=0,
-            about="Time at which the token now expires, in milliseconds since the epoch.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
 
     def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:

@@ -45,21 +45,8 @@ class FeatureLevelRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the feature, such as metadata.version or group.version.",
-        ),
-        kipwire.Field(
-            "feature_level",
-            "FeatureLevel",
-            "int16",
-            default=0,
-            about="Level in force for the whole cluster from here on; 0 = the feature is switched off.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("feature_level", "FeatureLevel", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", feature_level: int = 0) -> None:

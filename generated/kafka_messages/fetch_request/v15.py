@@ -54,24 +54,8 @@ class ReplicaState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Node id of the fetching follower; -1 for an ordinary consumer.",
-        ),
-        kipwire.Field(
-            "replica_epoch",
-            "ReplicaEpoch",
-            "int64",
-            default=-1,
-            about=(
-                "Broker epoch of the follower, by which the leader recognizes fetches of an earlier incarnation; -1"
-                " if not available."
-            ),
-        ),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("replica_epoch", "ReplicaEpoch", "int64", default=-1),
     )
 
     def __init__(self, *, replica_id: int = -1, replica_epoch: int = -1) -> None:
@@ -136,47 +120,12 @@ class FetchPartition(kipwire.Struct):
     DECLARED_TAGS = frozenset({0, 1})
     _ROWS = struct.Struct(">iiqiqix").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch known to the sender, which lets the broker detect stale metadata on either side; -1 "
-                "skips the check (from version 9 on, KIP-320)."
-            ),
-        ),
-        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0, about="Offset of the first record wanted."),
-        kipwire.Field(
-            "last_fetched_epoch",
-            "LastFetchedEpoch",
-            "int32",
-            default=-1,
-            about=(
-                "Leader epoch of the last record the replica has; the leader uses it to find out whether the logs "
-                "diverge. -1 if there is none (from version 12 on, KIP-595)."
-            ),
-        ),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset in the follower's own log; -1 when a consumer fetches (from version 5 on).",
-        ),
-        kipwire.Field(
-            "partition_max_bytes",
-            "PartitionMaxBytes",
-            "int32",
-            default=0,
-            about=(
-                "Upper bound in bytes for this partition's records; not strict, as a larger first batch may still "
-                "be returned so that reading can progress."
-            ),
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
+        kipwire.Field("last_fetched_epoch", "LastFetchedEpoch", "int32", default=-1),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
 
     def __init__(
@@ -267,23 +216,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic. From version 13 on in place of the name (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]FetchPartition",
-            default=(),
-            struct=FetchPartition,
-            compact=True,
-            about="Partitions of the topic to read from.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
@@ -350,22 +284,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic to drop partitions of. From version 13 on in place of the name (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions that the session no longer covers.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -474,95 +394,16 @@ class FetchRequest(kipwire.Message):
     DECLARED_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            ignorable=True,
-            about=(
-                "Cluster the sender believes to be in, used by KRaft replicas; null if unknown or not given "
-                "(tagged, from version 12 on)."
-            ),
+            "cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0, ignorable=True
         ),
-        kipwire.Field(
-            "replica_state",
-            "ReplicaState",
-            "ReplicaState",
-            default=(),
-            struct=ReplicaState,
-            tag=1,
-            about="Identity of the fetching replica (tagged, from version 15 on, KIP-903); left out by consumers.",
-        ),
-        kipwire.Field(
-            "max_wait_ms",
-            "MaxWaitMs",
-            "int32",
-            default=0,
-            about="Longest time in milliseconds the broker may wait for MinBytes to accumulate before it answers.",
-        ),
-        kipwire.Field(
-            "min_bytes",
-            "MinBytes",
-            "int32",
-            default=0,
-            about=(
-                "Number of bytes that should be available before the broker answers; it answers with less once "
-                "MaxWaitMs is over."
-            ),
-        ),
-        kipwire.Field(
-            "max_bytes",
-            "MaxBytes",
-            "int32",
-            default=2147483647,
-            ignorable=True,
-            about=(
-                "Upper bound in bytes for the whole response; not strict, since the first non-empty record batch is"
-                " returned even if larger."
-            ),
-        ),
-        kipwire.Field(
-            "isolation_level",
-            "IsolationLevel",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "Visibility of transactional records: 0 read uncommitted (all records), 1 read committed (only up "
-                "to the last stable offset, with the aborted transactions named)."
-            ),
-        ),
-        kipwire.Field(
-            "session_id",
-            "SessionId",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Incremental fetch session to continue; 0 if there is none (from version 7 on, KIP-227).",
-        ),
-        kipwire.Field(
-            "session_epoch",
-            "SessionEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Sequence number of this request within its fetch session; 0 asks for a new session, -1 is a full "
-                "fetch without one (from version 7 on, KIP-227)."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]FetchTopic",
-            default=(),
-            struct=FetchTopic,
-            compact=True,
-            about="Topics to fetch; within a fetch session only what is new or changed since the previous request.",
-        ),
+        kipwire.Field("replica_state", "ReplicaState", "ReplicaState", default=(), struct=ReplicaState, tag=1),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
+        kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0, ignorable=True),
+        kipwire.Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", default=(), struct=FetchTopic, compact=True),
         kipwire.Field(
             "forgotten_topics_data",
             "ForgottenTopicsData",
@@ -570,20 +411,8 @@ class FetchRequest(kipwire.Message):
             default=(),
             struct=ForgottenTopic,
             compact=True,
-            about="Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).",
         ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about=(
-                "Rack of the consumer, for choosing a nearby replica to read from; empty if not configured (from "
-                "version 11 on, KIP-392)."
-            ),
-        ),
+        kipwire.Field("rack_id", "RackId", "string", default="", compact=True, ignorable=True),
     )
 
     def __init__(

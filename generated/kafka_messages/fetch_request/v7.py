@@ -42,26 +42,10 @@ class FetchPartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iqqi").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
-        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0, about="Offset of the first record wanted."),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset in the follower's own log; -1 when a consumer fetches (from version 5 on).",
-        ),
-        kipwire.Field(
-            "partition_max_bytes",
-            "PartitionMaxBytes",
-            "int32",
-            default=0,
-            about=(
-                "Upper bound in bytes for this partition's records; not strict, as a larger first batch may still "
-                "be returned so that reading can progress."
-            ),
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
 
     def __init__(
@@ -114,23 +98,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 12, from 13 on see TopicId.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]FetchPartition",
-            default=(),
-            struct=FetchPartition,
-            about="Partitions of the topic to read from.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
@@ -192,22 +161,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic to drop partitions of. Versions 7 to 12, from 13 on see TopicId.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            about="Numbers of the partitions that the session no longer covers.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -303,90 +258,16 @@ class FetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
+        kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0, ignorable=True),
+        kipwire.Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", default=(), struct=FetchTopic),
         kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about=(
-                "Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15 on see "
-                "ReplicaState."
-            ),
-        ),
-        kipwire.Field(
-            "max_wait_ms",
-            "MaxWaitMs",
-            "int32",
-            default=0,
-            about="Longest time in milliseconds the broker may wait for MinBytes to accumulate before it answers.",
-        ),
-        kipwire.Field(
-            "min_bytes",
-            "MinBytes",
-            "int32",
-            default=0,
-            about=(
-                "Number of bytes that should be available before the broker answers; it answers with less once "
-                "MaxWaitMs is over."
-            ),
-        ),
-        kipwire.Field(
-            "max_bytes",
-            "MaxBytes",
-            "int32",
-            default=2147483647,
-            ignorable=True,
-            about=(
-                "Upper bound in bytes for the whole response; not strict, since the first non-empty record batch is"
-                " returned even if larger."
-            ),
-        ),
-        kipwire.Field(
-            "isolation_level",
-            "IsolationLevel",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "Visibility of transactional records: 0 read uncommitted (all records), 1 read committed (only up "
-                "to the last stable offset, with the aborted transactions named)."
-            ),
-        ),
-        kipwire.Field(
-            "session_id",
-            "SessionId",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Incremental fetch session to continue; 0 if there is none (from version 7 on, KIP-227).",
-        ),
-        kipwire.Field(
-            "session_epoch",
-            "SessionEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Sequence number of this request within its fetch session; 0 asks for a new session, -1 is a full "
-                "fetch without one (from version 7 on, KIP-227)."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]FetchTopic",
-            default=(),
-            struct=FetchTopic,
-            about="Topics to fetch; within a fetch session only what is new or changed since the previous request.",
-        ),
-        kipwire.Field(
-            "forgotten_topics_data",
-            "ForgottenTopicsData",
-            "[]ForgottenTopic",
-            default=(),
-            struct=ForgottenTopic,
-            about="Partitions to drop from the incremental fetch session (from version 7 on, KIP-227).",
+            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", default=(), struct=ForgottenTopic
         ),
     )
 

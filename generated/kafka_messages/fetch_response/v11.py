@@ -43,21 +43,8 @@ class AbortedTransaction(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">qq").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id of the aborted transaction.",
-        ),
-        kipwire.Field(
-            "first_offset",
-            "FirstOffset",
-            "int64",
-            default=0,
-            about="Offset of the aborted transaction's first record in this partition.",
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
 
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
@@ -125,41 +112,11 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of reading this partition; 0 means no error."
-        ),
-        kipwire.Field(
-            "high_watermark",
-            "HighWatermark",
-            "int64",
-            default=0,
-            about=(
-                "Current high watermark: the offset up to which, exclusively, records are replicated well enough to"
-                " be read."
-            ),
-        ),
-        kipwire.Field(
-            "last_stable_offset",
-            "LastStableOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Offset below which every transaction has been decided, the limit for read-committed consumers; -1 "
-                "if not available."
-            ),
-        ),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset still available in the partition; -1 if not known (from version 5 on).",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field(
             "aborted_transactions",
             "AbortedTransactions",
@@ -168,30 +125,9 @@ class PartitionData(kipwire.Struct):
             struct=AbortedTransaction,
             nullable=True,
             ignorable=True,
-            about=(
-                "Aborted transactions that touch the returned records, which a read-committed consumer must skip; "
-                "may be null, as when reading uncommitted (KIP-98)."
-            ),
         ),
-        kipwire.Field(
-            "preferred_read_replica",
-            "PreferredReadReplica",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about=(
-                "Broker the consumer should rather read this partition from; -1 to stay with the current one (from "
-                "version 11 on, KIP-392)."
-            ),
-        ),
-        kipwire.Field(
-            "records",
-            "Records",
-            "records",
-            default=None,
-            nullable=True,
-            about="Record batches read, as stored in the log; may be null or end with an incomplete batch.",
-        ),
+        kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
 
     def __init__(
@@ -299,23 +235,8 @@ class FetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 12, from 13 on see TopicId.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="Fetched data of the topic's partitions.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -390,46 +311,10 @@ class FetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about=(
-                "Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at this "
-                "level (from version 7 on)."
-            ),
-        ),
-        kipwire.Field(
-            "session_id",
-            "SessionId",
-            "int32",
-            default=0,
-            about=(
-                "Fetch session to name in the next request; 0 if this fetch does not belong to a session (from "
-                "version 7 on, KIP-227)."
-            ),
-        ),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]FetchableTopicResponse",
-            default=(),
-            struct=FetchableTopicResponse,
-            about="Fetched data grouped by topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0),
+        kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", default=(), struct=FetchableTopicResponse),
     )
 
     def __init__(

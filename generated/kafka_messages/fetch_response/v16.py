@@ -73,20 +73,8 @@ class EpochEndOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=-1,
-            about="Largest leader epoch on the leader not above the one the replica named; -1 if not set.",
-        ),
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=-1,
-            about="Offset at which that epoch ends in the leader's log; -1 if not set.",
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
 
     def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
@@ -135,17 +123,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Node id of the current leader; -1 if not known.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=-1, about="Latest known leader epoch; -1 if not known."
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
@@ -196,20 +175,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=-1,
-            about="Offset just after the last record covered by the snapshot; -1 if there is no snapshot to load.",
-        ),
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=-1,
-            about="Leader epoch of the last record covered by the snapshot; -1 if there is no snapshot to load.",
-        ),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
     )
 
     def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
@@ -259,21 +226,8 @@ class AbortedTransaction(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id of the aborted transaction.",
-        ),
-        kipwire.Field(
-            "first_offset",
-            "FirstOffset",
-            "int64",
-            default=0,
-            about="Offset of the aborted transaction's first record in this partition.",
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
 
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
@@ -364,77 +318,16 @@ class PartitionData(kipwire.Struct):
     TAGS = frozenset({0, 1, 2})
     DECLARED_TAGS = frozenset({0, 1, 2})
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", default=(), struct=EpochEndOffset, tag=0),
         kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
+            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch, tag=1
         ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of reading this partition; 0 means no error."
-        ),
-        kipwire.Field(
-            "high_watermark",
-            "HighWatermark",
-            "int64",
-            default=0,
-            about=(
-                "Current high watermark: the offset up to which, exclusively, records are replicated well enough to"
-                " be read."
-            ),
-        ),
-        kipwire.Field(
-            "last_stable_offset",
-            "LastStableOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Offset below which every transaction has been decided, the limit for read-committed consumers; -1 "
-                "if not available."
-            ),
-        ),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset still available in the partition; -1 if not known (from version 5 on).",
-        ),
-        kipwire.Field(
-            "diverging_epoch",
-            "DivergingEpoch",
-            "EpochEndOffset",
-            default=(),
-            struct=EpochEndOffset,
-            tag=0,
-            about=(
-                "Set when the fetching replica's log departs from the leader's: the point up to which they may "
-                "agree, to be used for truncation (tagged, from version 12 on, KIP-595)."
-            ),
-        ),
-        kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "LeaderIdAndEpoch",
-            default=(),
-            struct=LeaderIdAndEpoch,
-            tag=1,
-            about=(
-                "Leader of the partition as known to the answering node, so that the client can redirect its fetch "
-                "(tagged, from version 12 on; for ordinary clients KIP-951)."
-            ),
-        ),
-        kipwire.Field(
-            "snapshot_id",
-            "SnapshotId",
-            "SnapshotId",
-            default=(),
-            struct=SnapshotId,
-            tag=2,
-            about=(
-                "Set when the wanted offset is no longer in the metadata log: the snapshot the KRaft replica should"
-                " load instead (tagged, from version 12 on, KIP-630)."
-            ),
-        ),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", default=(), struct=SnapshotId, tag=2),
         kipwire.Field(
             "aborted_transactions",
             "AbortedTransactions",
@@ -444,31 +337,9 @@ class PartitionData(kipwire.Struct):
             nullable=True,
             compact=True,
             ignorable=True,
-            about=(
-                "Aborted transactions that touch the returned records, which a read-committed consumer must skip; "
-                "may be null, as when reading uncommitted (KIP-98)."
-            ),
         ),
-        kipwire.Field(
-            "preferred_read_replica",
-            "PreferredReadReplica",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about=(
-                "Broker the consumer should rather read this partition from; -1 to stay with the current one (from "
-                "version 11 on, KIP-392)."
-            ),
-        ),
-        kipwire.Field(
-            "records",
-            "Records",
-            "records",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Record batches read, as stored in the log; may be null or end with an incomplete batch.",
-        ),
+        kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
 
     def __init__(
@@ -649,23 +520,8 @@ class FetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic. From version 13 on in place of the name (KIP-516).",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Fetched data of the topic's partitions.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -735,26 +591,10 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id the address belongs to.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port of the node."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack the node is placed in; null if none is configured.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -881,38 +721,9 @@ class FetchResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the client is asked to hold back because its fetching exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about=(
-                "Error that hit the request as a whole, such as an unknown fetch session; 0 means no error at this "
-                "level (from version 7 on)."
-            ),
-        ),
-        kipwire.Field(
-            "session_id",
-            "SessionId",
-            "int32",
-            default=0,
-            about=(
-                "Fetch session to name in the next request; 0 if this fetch does not belong to a session (from "
-                "version 7 on, KIP-227)."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0),
         kipwire.Field(
             "responses",
             "Responses",
@@ -920,20 +731,9 @@ class FetchResponse(kipwire.Message):
             default=(),
             struct=FetchableTopicResponse,
             compact=True,
-            about="Fetched data grouped by topic.",
         ),
         kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            tag=0,
-            about=(
-                "Addresses of the nodes named as current leaders, which spares the client a metadata request "
-                "(tagged, from version 16 on, KIP-951)."
-            ),
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
 

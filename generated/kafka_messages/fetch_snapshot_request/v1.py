@@ -52,16 +52,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=0,
-            about="Offset up to which the snapshot covers the log, exclusive.",
-        ),
-        kipwire.Field(
-            "epoch", "Epoch", "int32", default=0, about="Leader epoch of the last record the snapshot covers."
-        ),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
 
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
@@ -116,39 +108,11 @@ class PartitionSnapshot(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "partition", "Partition", "int32", default=0, about="Index of the partition; 0 for the metadata log."
-        ),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch the sender knows of; the receiver rejects the fetch if it does not match its own.",
-        ),
-        kipwire.Field(
-            "snapshot_id",
-            "SnapshotId",
-            "SnapshotId",
-            default=(),
-            struct=SnapshotId,
-            about="Identifies the snapshot by the end of the log it covers.",
-        ),
-        kipwire.Field(
-            "position", "Position", "int64", default=0, about="Byte position within the snapshot from which to read."
-        ),
-        kipwire.Field(
-            "replica_directory_id",
-            "ReplicaDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            tag=0,
-            ignorable=True,
-            about=(
-                "Id of the log directory in which the fetching replica keeps this partition; the zero UUID if not "
-                "set (KIP-853)."
-            ),
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", default=(), struct=SnapshotId),
+        kipwire.Field("position", "Position", "int64", default=0),
+        kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
 
     def __init__(
@@ -232,23 +196,9 @@ class TopicSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic whose snapshot is fetched.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionSnapshot",
-            default=(),
-            struct=PartitionSnapshot,
-            compact=True,
-            about="Partitions of the topic whose snapshots are fetched.",
+            "partitions", "Partitions", "[]PartitionSnapshot", default=(), struct=PartitionSnapshot, compact=True
         ),
     )
 
@@ -345,40 +295,10 @@ class FetchSnapshotRequest(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            about="Id of the cluster the sender belongs to, for the receiver to verify; null if not given.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Node id of the replica that fetches; -1 if the sender is not a replica.",
-        ),
-        kipwire.Field(
-            "max_bytes",
-            "MaxBytes",
-            "int32",
-            default=2147483647,
-            about="Most bytes of snapshot data to return over all partitions; by default the largest 32-bit integer.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicSnapshot",
-            default=(),
-            struct=TopicSnapshot,
-            compact=True,
-            about="Topics of which snapshots are fetched; in practice only __cluster_metadata.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", default=(), struct=TopicSnapshot, compact=True),
     )
 
     def __init__(

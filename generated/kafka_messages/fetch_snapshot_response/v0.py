@@ -51,16 +51,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=0,
-            about="Offset up to which the snapshot covers the log, exclusive.",
-        ),
-        kipwire.Field(
-            "epoch", "Epoch", "int32", default=0, about="Leader epoch of the last record the snapshot covers."
-        ),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
 
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
@@ -108,17 +100,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the current leader; -1 if the leader is unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest leader epoch the responding node knows of."
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
@@ -175,50 +158,15 @@ class PartitionSnapshot(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition; 0 for the metadata log."),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", default=(), struct=SnapshotId),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error concerning this partition, e.g. snapshot not found or position out of range; 0 if no error.",
+            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch, tag=0
         ),
-        kipwire.Field(
-            "snapshot_id",
-            "SnapshotId",
-            "SnapshotId",
-            default=(),
-            struct=SnapshotId,
-            about="Identifies the snapshot the bytes were read from.",
-        ),
-        kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "LeaderIdAndEpoch",
-            default=(),
-            struct=LeaderIdAndEpoch,
-            tag=0,
-            about=(
-                "Leader of the partition as the responding node knows it, to help a sender that asked the wrong "
-                "node."
-            ),
-        ),
-        kipwire.Field("size", "Size", "int64", default=0, about="Total size of the snapshot in bytes."),
-        kipwire.Field(
-            "position",
-            "Position",
-            "int64",
-            default=0,
-            about="Byte position within the snapshot at which the returned bytes begin.",
-        ),
-        kipwire.Field(
-            "unaligned_records",
-            "UnalignedRecords",
-            "records",
-            default=b"",
-            compact=True,
-            about="Snapshot bytes from Position on; may begin or end in the middle of a record batch.",
-        ),
+        kipwire.Field("size", "Size", "int64", default=0),
+        kipwire.Field("position", "Position", "int64", default=0),
+        kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
     )
 
     def __init__(
@@ -335,23 +283,9 @@ class TopicSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic the snapshots belong to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionSnapshot",
-            default=(),
-            struct=PartitionSnapshot,
-            compact=True,
-            about="Snapshot piece for each partition of the topic.",
+            "partitions", "Partitions", "[]PartitionSnapshot", default=(), struct=PartitionSnapshot, compact=True
         ),
     )
 
@@ -444,29 +378,9 @@ class FetchSnapshotResponse(kipwire.Message):
     FLEXIBLE = True
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the sender of the request should hold back because a quota was exceeded; 0 if no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error concerning the whole request; 0 if no error."
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicSnapshot",
-            default=(),
-            struct=TopicSnapshot,
-            compact=True,
-            about="Snapshot pieces, grouped by topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", default=(), struct=TopicSnapshot, compact=True),
     )
 
     def __init__(

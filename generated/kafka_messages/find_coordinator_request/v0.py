@@ -38,18 +38,7 @@ class FindCoordinatorRequest(kipwire.Message):
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            about=(
-                "Group id or transactional id whose coordinator is sought. Only up to version 3; later see "
-                "CoordinatorKeys."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("key", "Key", "string", default=""),)
 
     def __init__(self, *, key: str = "") -> None:
         self.key = key

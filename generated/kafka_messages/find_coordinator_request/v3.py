@@ -49,27 +49,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Group id or transactional id whose coordinator is sought. Only up to version 3; later see "
-                "CoordinatorKeys."
-            ),
-        ),
-        kipwire.Field(
-            "key_type",
-            "KeyType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows "
-                "only groups."
-            ),
-        ),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
 
     def __init__(self, *, key: str = "", key_type: int = 0) -> None:

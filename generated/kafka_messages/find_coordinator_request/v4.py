@@ -52,24 +52,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "key_type",
-            "KeyType",
-            "int8",
-            default=0,
-            about=(
-                "Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows "
-                "only groups."
-            ),
-        ),
-        kipwire.Field(
-            "coordinator_keys",
-            "CoordinatorKeys",
-            "[]string",
-            default=(),
-            compact=True,
-            about="All keys whose coordinators are sought, each of the kind given by KeyType. Since version 4.",
-        ),
+        kipwire.Field("key_type", "KeyType", "int8", default=0),
+        kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string", default=(), compact=True),
     )
 
     def __init__(self, *, key_type: int = 0, coordinator_keys: list[str] = kipwire.DEFAULT) -> None:

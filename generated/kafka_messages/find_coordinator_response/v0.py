@@ -44,31 +44,10 @@ class FindCoordinatorResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key.",
-        ),
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker id of the coordinator. Only up to version 3.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            about="Host name or address to reach the coordinator at. Only up to version 3.",
-        ),
-        kipwire.Field(
-            "port", "Port", "int32", default=0, about="Port to reach the coordinator at. Only up to version 3."
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("port", "Port", "int32", default=0),
     )
 
     def __init__(self, *, error_code: int = 0, node_id: int = 0, host: str = "", port: int = 0) -> None:

@@ -57,53 +57,14 @@ class FindCoordinatorResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the lookup; 0 means no error. Only up to version 3; later there is a code per key.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Human-readable explanation of the error code; null if there is none. Versions 1 to 3.",
-        ),
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker id of the coordinator. Only up to version 3.",
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address to reach the coordinator at. Only up to version 3.",
-        ),
-        kipwire.Field(
-            "port", "Port", "int32", default=0, about="Port to reach the coordinator at. Only up to version 3."
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
     )
 
     def __init__(

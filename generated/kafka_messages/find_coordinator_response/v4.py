@@ -51,31 +51,13 @@ class Coordinator(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "i", "text", "i", "h", "text")
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True, about="The key this result belongs to."),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "node_id", "NodeId", "int32", default=0, entity_type="brokerId", about="Broker id of the key's coordinator."
-        ),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address to reach this coordinator at.",
-        ),
-        kipwire.Field("port", "Port", "int32", default=0, about="Port to reach this coordinator at."),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the lookup of this key; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Human-readable explanation of this key's error; null if there is none.",
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
     )
 
@@ -226,26 +208,8 @@ class FindCoordinatorResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "coordinators",
-            "Coordinators",
-            "[]Coordinator",
-            default=(),
-            struct=Coordinator,
-            compact=True,
-            about="The lookup results, one per key of the request. Since version 4.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("coordinators", "Coordinators", "[]Coordinator", default=(), struct=Coordinator, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, coordinators: list[Coordinator] = kipwire.DEFAULT) -> None:

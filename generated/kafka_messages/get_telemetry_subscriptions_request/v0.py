@@ -39,18 +39,7 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "client_instance_id",
-            "ClientInstanceId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Unique id of this client instance; the zero UUID in the first request asks the broker to assign "
-                "one."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
 
     def __init__(self, *, client_instance_id: uuid.UUID = ZERO_UUID) -> None:
         self.client_instance_id = client_instance_id

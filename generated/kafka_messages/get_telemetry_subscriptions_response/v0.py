@@ -82,81 +82,15 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 if no error."
-        ),
-        kipwire.Field(
-            "client_instance_id",
-            "ClientInstanceId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Id the broker assigned to the client if the request held the zero UUID, to be kept for the "
-                "client's lifetime."
-            ),
-        ),
-        kipwire.Field(
-            "subscription_id",
-            "SubscriptionId",
-            "int32",
-            default=0,
-            about=(
-                "Identifies the current set of subscriptions for this client; pushes have to repeat it and it "
-                "changes with the subscriptions."
-            ),
-        ),
-        kipwire.Field(
-            "accepted_compression_types",
-            "AcceptedCompressionTypes",
-            "[]int8",
-            default=(),
-            compact=True,
-            about=(
-                "Compression types the broker accepts for pushed metrics, in order of preference: 0 none, 1 gzip, 2"
-                " snappy, 3 lz4, 4 zstd."
-            ),
-        ),
-        kipwire.Field(
-            "push_interval_ms",
-            "PushIntervalMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds between two pushes, by which the client is to send metrics or to ask again for its "
-                "subscription."
-            ),
-        ),
-        kipwire.Field(
-            "telemetry_max_bytes",
-            "TelemetryMaxBytes",
-            "int32",
-            default=0,
-            about="Most bytes of metrics data the broker accepts in one push.",
-        ),
-        kipwire.Field(
-            "delta_temporality",
-            "DeltaTemporality",
-            "bool",
-            default=False,
-            about=(
-                "Whether counters are to be sent as changes since the last push (true) or as running totals " "(false)."
-            ),
-        ),
-        kipwire.Field(
-            "requested_metrics",
-            "RequestedMetrics",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Name prefixes of the metrics to push; an empty list asks for none, a single empty string for all.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
+        kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
+        kipwire.Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", default=(), compact=True),
+        kipwire.Field("push_interval_ms", "PushIntervalMs", "int32", default=0),
+        kipwire.Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", default=0),
+        kipwire.Field("delta_temporality", "DeltaTemporality", "bool", default=False),
+        kipwire.Field("requested_metrics", "RequestedMetrics", "[]string", default=(), compact=True),
     )
 
     def __init__(

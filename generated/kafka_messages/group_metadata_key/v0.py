@@ -35,7 +35,7 @@ class GroupMetadataKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("group", "group", "string", default="", about="Id of the group."),)
+    FIELDS = (kipwire.Field("group", "group", "string", default=""),)
 
     def __init__(self, *, group: str = "") -> None:
         self.group = group

@@ -43,37 +43,12 @@ class MemberMetadata(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "memberId", "string", default="", about="Member id that the coordinator assigned."),
-        kipwire.Field(
-            "client_id", "clientId", "string", default="", about="Client id the member states in its requests."
-        ),
-        kipwire.Field(
-            "client_host", "clientHost", "string", default="", about="Network address the member connected from."
-        ),
-        kipwire.Field(
-            "session_timeout",
-            "sessionTimeout",
-            "int32",
-            default=0,
-            about="Time without a heartbeat after which the member counts as dead, in milliseconds.",
-        ),
-        kipwire.Field(
-            "subscription",
-            "subscription",
-            "bytes",
-            default=b"",
-            about=(
-                "Metadata the member sent for the chosen protocol, for consumers the serialized subscription; "
-                "opaque to the broker in general."
-            ),
-        ),
-        kipwire.Field(
-            "assignment",
-            "assignment",
-            "bytes",
-            default=b"",
-            about="Assignment the group leader made for this member, serialized as the protocol type prescribes.",
-        ),
+        kipwire.Field("member_id", "memberId", "string", default=""),
+        kipwire.Field("client_id", "clientId", "string", default=""),
+        kipwire.Field("client_host", "clientHost", "string", default=""),
+        kipwire.Field("session_timeout", "sessionTimeout", "int32", default=0),
+        kipwire.Field("subscription", "subscription", "bytes", default=b""),
+        kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
 
     def __init__(
@@ -202,47 +177,11 @@ class GroupMetadataValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "protocol_type",
-            "protocolType",
-            "string",
-            default="",
-            about='Class of protocol the group uses, such as "consumer" or "connect".',
-        ),
-        kipwire.Field(
-            "generation",
-            "generation",
-            "int32",
-            default=0,
-            about="Number of the group's generation, raised by each completed rebalance.",
-        ),
-        kipwire.Field(
-            "protocol",
-            "protocol",
-            "string",
-            default="",
-            nullable=True,
-            about=(
-                "Protocol chosen for the generation, for consumers the name of the partition assignor; null if none"
-                " is chosen, as in an empty group."
-            ),
-        ),
-        kipwire.Field(
-            "leader",
-            "leader",
-            "string",
-            default="",
-            nullable=True,
-            about="Member id of the group leader, which computes the assignment; null if there is none.",
-        ),
-        kipwire.Field(
-            "members",
-            "members",
-            "[]MemberMetadata",
-            default=(),
-            struct=MemberMetadata,
-            about="Members of the group in this generation.",
-        ),
+        kipwire.Field("protocol_type", "protocolType", "string", default=""),
+        kipwire.Field("generation", "generation", "int32", default=0),
+        kipwire.Field("protocol", "protocol", "string", default="", nullable=True),
+        kipwire.Field("leader", "leader", "string", default="", nullable=True),
+        kipwire.Field("members", "members", "[]MemberMetadata", default=(), struct=MemberMetadata),
     )
 
     def __init__(

@@ -58,57 +58,14 @@ class MemberMetadata(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "memberId", "string", default="", about="Member id that the coordinator assigned."),
-        kipwire.Field(
-            "group_instance_id",
-            "groupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            ignorable=True,
-            about="Configured instance id of a static member; null for a dynamic one (from version 3 on, KIP-345).",
-        ),
-        kipwire.Field(
-            "client_id", "clientId", "string", default="", about="Client id the member states in its requests."
-        ),
-        kipwire.Field(
-            "client_host", "clientHost", "string", default="", about="Network address the member connected from."
-        ),
-        kipwire.Field(
-            "rebalance_timeout",
-            "rebalanceTimeout",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "How long the coordinator waits for the member to rejoin in a rebalance, in milliseconds; -1 if not"
-                " recorded (from version 1 on)."
-            ),
-        ),
-        kipwire.Field(
-            "session_timeout",
-            "sessionTimeout",
-            "int32",
-            default=0,
-            about="Time without a heartbeat after which the member counts as dead, in milliseconds.",
-        ),
-        kipwire.Field(
-            "subscription",
-            "subscription",
-            "bytes",
-            default=b"",
-            about=(
-                "Metadata the member sent for the chosen protocol, for consumers the serialized subscription; "
-                "opaque to the broker in general."
-            ),
-        ),
-        kipwire.Field(
-            "assignment",
-            "assignment",
-            "bytes",
-            default=b"",
-            about="Assignment the group leader made for this member, serialized as the protocol type prescribes.",
-        ),
+        kipwire.Field("member_id", "memberId", "string", default=""),
+        kipwire.Field("group_instance_id", "groupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("client_id", "clientId", "string", default=""),
+        kipwire.Field("client_host", "clientHost", "string", default=""),
+        kipwire.Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
+        kipwire.Field("session_timeout", "sessionTimeout", "int32", default=0),
+        kipwire.Field("subscription", "subscription", "bytes", default=b""),
+        kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
 
     def __init__(
@@ -263,58 +220,12 @@ class GroupMetadataValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "protocol_type",
-            "protocolType",
-            "string",
-            default="",
-            about='Class of protocol the group uses, such as "consumer" or "connect".',
-        ),
-        kipwire.Field(
-            "generation",
-            "generation",
-            "int32",
-            default=0,
-            about="Number of the group's generation, raised by each completed rebalance.",
-        ),
-        kipwire.Field(
-            "protocol",
-            "protocol",
-            "string",
-            default="",
-            nullable=True,
-            about=(
-                "Protocol chosen for the generation, for consumers the name of the partition assignor; null if none"
-                " is chosen, as in an empty group."
-            ),
-        ),
-        kipwire.Field(
-            "leader",
-            "leader",
-            "string",
-            default="",
-            nullable=True,
-            about="Member id of the group leader, which computes the assignment; null if there is none.",
-        ),
-        kipwire.Field(
-            "current_state_timestamp",
-            "currentStateTimestamp",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Time of the group's latest state change in milliseconds since the epoch; -1 if unknown (from "
-                "version 2 on)."
-            ),
-        ),
-        kipwire.Field(
-            "members",
-            "members",
-            "[]MemberMetadata",
-            default=(),
-            struct=MemberMetadata,
-            about="Members of the group in this generation.",
-        ),
+        kipwire.Field("protocol_type", "protocolType", "string", default=""),
+        kipwire.Field("generation", "generation", "int32", default=0),
+        kipwire.Field("protocol", "protocol", "string", default="", nullable=True),
+        kipwire.Field("leader", "leader", "string", default="", nullable=True),
+        kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("members", "members", "[]MemberMetadata", default=(), struct=MemberMetadata),
     )
 
     def __init__(

@@ -42,23 +42,9 @@ class HeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", entity_type="groupId", about="Group the member belongs to."
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=0,
-            about="Generation of the group the member takes part in, as received when it joined.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            about="Member id that the coordinator assigned when the member joined.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", generation_id: int = 0, member_id: str = "") -> None:

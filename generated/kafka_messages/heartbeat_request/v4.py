@@ -50,39 +50,10 @@ class HeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Group the member belongs to.",
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=0,
-            about="Generation of the group the member takes part in, as received when it joined.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Member id that the coordinator assigned when the member joined.",
-        ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Configured instance id of a static member; null for a dynamic one (from version 3 on, KIP-345).",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(

@@ -38,18 +38,7 @@ class HeartbeatResponse(kipwire.Message):
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the "
-                "member to rejoin the group."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
 
     def __init__(self, *, error_code: int = 0) -> None:
         self.error_code = error_code

@@ -41,27 +41,8 @@ class HeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "State of the membership: 0 means no error; REBALANCE_IN_PROGRESS (27), for instance, asks the "
-                "member to rejoin the group."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:

@@ -52,29 +52,9 @@ class AlterableConfig(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "b", "text")
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, map_key=True, about="Name of the setting to change."
-        ),
-        kipwire.Field(
-            "config_operation",
-            "ConfigOperation",
-            "int8",
-            default=0,
-            map_key=True,
-            about=(
-                "What to do with the setting: 0 set, 1 delete (back to its default), 2 append to a list, 3 subtract"
-                " from a list."
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="New value as text, or the list elements to append or subtract; null when the setting is deleted.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("config_operation", "ConfigOperation", "int8", default=0, map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
@@ -183,35 +163,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            map_key=True,
-            about="Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about=(
-                "Name of the resource; with the broker type, an id in digits or an empty string for the default of "
-                "all brokers."
-            ),
-        ),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]AlterableConfig",
-            default=(),
-            struct=AlterableConfig,
-            compact=True,
-            about="The changes to make to this resource's settings.",
-        ),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig, compact=True),
     )
 
     def __init__(
@@ -306,21 +260,9 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "resources",
-            "Resources",
-            "[]AlterConfigsResource",
-            default=(),
-            struct=AlterConfigsResource,
-            compact=True,
-            about="The resources to reconfigure.",
+            "resources", "Resources", "[]AlterConfigsResource", default=(), struct=AlterConfigsResource, compact=True
         ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True to only check whether the changes would be accepted, without making them.",
-        ),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:

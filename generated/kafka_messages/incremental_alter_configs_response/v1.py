@@ -51,37 +51,10 @@ class AlterConfigsResourceResponse(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("h", "text", "b", "text")
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the changes to this resource were accepted; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of this resource's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=0,
-            about="Kind of resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group.",
-        ),
-        kipwire.Field(
-            "resource_name",
-            "ResourceName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the resource, as it was given in the request.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
     )
 
     def __init__(
@@ -201,16 +174,7 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "responses",
             "Responses",
@@ -218,7 +182,6 @@ class IncrementalAlterConfigsResponse(kipwire.Message):
             default=(),
             struct=AlterConfigsResourceResponse,
             compact=True,
-            about="One outcome per resource of the request.",
         ),
     )
 

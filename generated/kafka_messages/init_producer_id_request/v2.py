@@ -57,18 +57,8 @@ class InitProducerIdRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="transactionalId",
-            about="Transactional id of the producer; null for a producer that is only idempotent.",
         ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds after which the coordinator aborts an unfinished transaction of this producer; only "
-                "relevant with a TransactionalId."
-            ),
-        ),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
 
     def __init__(self, *, transactional_id: str | None = "", transaction_timeout_ms: int = 0) -> None:

@@ -61,35 +61,10 @@ class InitProducerIdRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="transactionalId",
-            about="Transactional id of the producer; null for a producer that is only idempotent.",
         ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds after which the coordinator aborts an unfinished transaction of this producer; only "
-                "relevant with a TransactionalId."
-            ),
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=-1,
-            entity_type="producerId",
-            about="Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has none.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=-1,
-            about=(
-                "Epoch that belongs to ProducerId, checked against the coordinator's (KIP-360); -1 if there is " "none."
-            ),
-        ),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
     )
 
     def __init__(

@@ -74,52 +74,12 @@ class InitProducerIdRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="transactionalId",
-            about="Transactional id of the producer; null for a producer that is only idempotent.",
         ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds after which the coordinator aborts an unfinished transaction of this producer; only "
-                "relevant with a TransactionalId."
-            ),
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=-1,
-            entity_type="producerId",
-            about="Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has none.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=-1,
-            about=(
-                "Epoch that belongs to ProducerId, checked against the coordinator's (KIP-360); -1 if there is " "none."
-            ),
-        ),
-        kipwire.Field(
-            "enable2_pc",
-            "Enable2Pc",
-            "bool",
-            default=False,
-            about="Whether the producer takes part in a two-phase commit run by an outside coordinator (KIP-939).",
-        ),
-        kipwire.Field(
-            "keep_prepared_txn",
-            "KeepPreparedTxn",
-            "bool",
-            default=False,
-            about=(
-                "Whether a transaction still open under this transactional id is kept to be completed later instead"
-                " of aborted (KIP-939)."
-            ),
-        ),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
+        kipwire.Field("enable2_pc", "Enable2Pc", "bool", default=False),
+        kipwire.Field("keep_prepared_txn", "KeepPreparedTxn", "bool", default=False),
     )
 
     def __init__(

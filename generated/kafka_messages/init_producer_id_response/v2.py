@@ -41,36 +41,10 @@ class InitProducerIdResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the whole request, e.g. that the producer was fenced; 0 if no error.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=-1,
-            entity_type="producerId",
-            about="Producer id to use from now on; -1 if the request failed.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch to use together with ProducerId; older epochs are fenced off.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
     )
 
     def __init__(

@@ -51,24 +51,9 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iiqx").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the share partition's state, raised with each new initialization so that outdated state "
-                "is recognized."
-            ),
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about="Offset at which the share group begins in this partition; -1 if no start offset is being set.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
     )
 
     def __init__(self, *, partition: int = 0, state_epoch: int = 0, start_offset: int = 0) -> None:
@@ -129,16 +114,8 @@ class InitializeStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Partitions of this topic to initialize.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -212,22 +189,9 @@ class InitializeShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            about="The share group whose state is to be initialized.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]InitializeStateData",
-            default=(),
-            struct=InitializeStateData,
-            compact=True,
-            about="Topics for which state is to be initialized.",
+            "topics", "Topics", "[]InitializeStateData", default=(), struct=InitializeStateData, compact=True
         ),
     )
 

@@ -51,23 +51,9 @@ class PartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text")
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of initializing this partition's state; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this partition's error; null if there is none.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
@@ -156,15 +142,9 @@ class InitializeStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            compact=True,
-            about="Outcomes for the single partitions of this topic.",
+            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
 
@@ -239,13 +219,7 @@ class InitializeShareGroupStateResponse(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "results",
-            "Results",
-            "[]InitializeStateResult",
-            default=(),
-            struct=InitializeStateResult,
-            compact=True,
-            about="Outcomes, grouped by topic.",
+            "results", "Results", "[]InitializeStateResult", default=(), struct=InitializeStateResult, compact=True
         ),
     )
 

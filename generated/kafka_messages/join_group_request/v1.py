@@ -36,24 +36,8 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            map_key=True,
-            about="Name of the protocol, such as range or cooperative-sticky.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "bytes",
-            default=b"",
-            about=(
-                "Member data specific to the protocol, opaque to the broker; for consumers a "
-                "ConsumerProtocolSubscription."
-            ),
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
 
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
@@ -129,56 +113,13 @@ class JoinGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about="Id of the group to join (group.id of the client).",
-        ),
-        kipwire.Field(
-            "session_timeout_ms",
-            "SessionTimeoutMs",
-            "int32",
-            default=0,
-            about="Milliseconds without a heartbeat after which the coordinator declares the member dead.",
-        ),
-        kipwire.Field(
-            "rebalance_timeout_ms",
-            "RebalanceTimeoutMs",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Milliseconds members get to rejoin in a rebalance (KIP-62). Since version 1; in version 0, where "
-                "it is -1, the session timeout serves for this too."
-            ),
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            about="Id the coordinator gave the member before; empty when joining for the first time.",
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default="",
-            about=(
-                'Kind of group, "consumer" for consumers or "connect" for Connect workers; all members must agree '
-                "on it."
-            ),
-        ),
-        kipwire.Field(
-            "protocols",
-            "Protocols",
-            "[]JoinGroupRequestProtocol",
-            default=(),
-            struct=JoinGroupRequestProtocol,
-            about="Protocols the member supports, most preferred first; for consumers these are the assignors.",
+            "protocols", "Protocols", "[]JoinGroupRequestProtocol", default=(), struct=JoinGroupRequestProtocol
         ),
     )
 

@@ -36,17 +36,8 @@ class JoinGroupResponseMember(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the listed member."),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "bytes",
-            default=b"",
-            about=(
-                "Data the listed member sent for the selected protocol; for consumers a "
-                "ConsumerProtocolSubscription."
-            ),
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
 
     def __init__(self, *, member_id: str = "", metadata: bytes = b"") -> None:
@@ -125,59 +116,13 @@ class JoinGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated. Since version 2."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by "
-                "MEMBER_ID_REQUIRED from version 4 on (KIP-394)."
-            ),
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=-1,
-            about="Number of the group generation the join led to; -1 if none, as in case of an error.",
-        ),
-        kipwire.Field(
-            "protocol_name",
-            "ProtocolName",
-            "string",
-            default="",
-            about="Protocol the coordinator selected among those all members support; may be null from version 7 on.",
-        ),
-        kipwire.Field(
-            "leader", "Leader", "string", default="", about="Member id of the member chosen as group leader."
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            about="Id of the receiving member as assigned by the coordinator.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]JoinGroupResponseMember",
-            default=(),
-            struct=JoinGroupResponseMember,
-            about="All members of the generation for the group leader; empty for everybody else.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default=""),
+        kipwire.Field("leader", "Leader", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("members", "Members", "[]JoinGroupResponseMember", default=(), struct=JoinGroupResponseMember),
     )
 
     def __init__(

@@ -47,28 +47,11 @@ class JoinGroupResponseMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, about="Id of the listed member."),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Static name of the listed member (KIP-345), or null if it is a dynamic one. Since version 5.",
+            "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "Data the listed member sent for the selected protocol; for consumers a "
-                "ConsumerProtocolSubscription."
-            ),
-        ),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
@@ -214,77 +197,17 @@ class JoinGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated. Since version 2."
-            ),
+            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("leader", "Leader", "string", default="", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the join as a whole; 0 means no error. A first join without a member id is answered by "
-                "MEMBER_ID_REQUIRED from version 4 on (KIP-394)."
-            ),
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=-1,
-            about="Number of the group generation the join led to; -1 if none, as in case of an error.",
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about='Kind of group, such as "consumer"; null if not known. Since version 7 (KIP-559).',
-        ),
-        kipwire.Field(
-            "protocol_name",
-            "ProtocolName",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Protocol the coordinator selected among those all members support; may be null from version 7 on.",
-        ),
-        kipwire.Field(
-            "leader",
-            "Leader",
-            "string",
-            default="",
-            compact=True,
-            about="Member id of the member chosen as group leader.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the receiving member as assigned by the coordinator.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]JoinGroupResponseMember",
-            default=(),
-            struct=JoinGroupResponseMember,
-            compact=True,
-            about="All members of the generation for the group leader; empty for everybody else.",
+            "members", "Members", "[]JoinGroupResponseMember", default=(), struct=JoinGroupResponseMember, compact=True
         ),
     )
 

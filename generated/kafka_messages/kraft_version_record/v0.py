@@ -39,17 +39,8 @@ class KRaftVersionRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", default=0, about="Version of this control record's own format."),
-        kipwire.Field(
-            "kraft_version",
-            "KRaftVersion",
-            "int16",
-            default=0,
-            about=(
-                "The finalized kraft.version: 0 means a static voter set from the configuration, 1 allows voters to"
-                " be changed dynamically."
-            ),
-        ),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("kraft_version", "KRaftVersion", "int16", default=0),
     )
 
     def __init__(self, *, version: int = 0, kraft_version: int = 0) -> None:

@@ -37,17 +37,8 @@ class Voter(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">i16sx").iter_unpack
     FIELDS = (
-        kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Id of the log directory in which the voter keeps the metadata log (KIP-853); not known in version "
-                "0."
-            ),
-        ),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(self, *, voter_id: int = 0, voter_directory_id: uuid.UUID = ZERO_UUID) -> None:
@@ -117,33 +108,10 @@ class LeaderChangeMessage(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", default=0, about="Version of this message's format."),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the newly elected leader.",
-        ),
-        kipwire.Field(
-            "voters",
-            "Voters",
-            "[]Voter",
-            default=(),
-            struct=Voter,
-            compact=True,
-            about="Voters of the quorum at the time of the election.",
-        ),
-        kipwire.Field(
-            "granting_voters",
-            "GrantingVoters",
-            "[]Voter",
-            default=(),
-            struct=Voter,
-            compact=True,
-            about="Voters that gave the leader their vote, itself included.",
-        ),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True),
+        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", default=(), struct=Voter, compact=True),
     )
 
     def __init__(

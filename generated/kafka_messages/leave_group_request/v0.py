@@ -39,16 +39,8 @@ class LeaveGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", entity_type="groupId", about="The group that is left."
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            about="Id of the leaving member. Only up to version 2; later see Members.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", member_id: str = "") -> None:

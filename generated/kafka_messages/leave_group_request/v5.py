@@ -43,36 +43,9 @@ class MemberIdentity(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "text")
     FIELDS = (
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the leaving member; may be empty if a static member is named by its instance id alone.",
-        ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Instance id of a static member (KIP-345); null for a dynamic member.",
-        ),
-        kipwire.Field(
-            "reason",
-            "Reason",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Free text saying why the member leaves, for the broker's logs; null if none is given. Since "
-                "version 5 (KIP-800)."
-            ),
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, reason: str | None = None) -> None:
@@ -208,24 +181,8 @@ class LeaveGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The group that is left.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]MemberIdentity",
-            default=(),
-            struct=MemberIdentity,
-            compact=True,
-            about="The members that leave or are to be removed. Since version 3.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("members", "Members", "[]MemberIdentity", default=(), struct=MemberIdentity, compact=True),
     )
 
     def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = kipwire.DEFAULT) -> None:

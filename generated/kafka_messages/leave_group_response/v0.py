@@ -36,11 +36,7 @@ class LeaveGroupResponse(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the request as a whole; 0 means no error."
-        ),
-    )
+    FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
 
     def __init__(self, *, error_code: int = 0) -> None:
         self.error_code = error_code

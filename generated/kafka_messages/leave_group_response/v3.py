@@ -34,18 +34,9 @@ class MemberResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the member, as in the request."),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default="",
-            nullable=True,
-            about="Instance id of the member, as in the request; null for a dynamic member.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this member; 0 means no error."
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
@@ -125,28 +116,9 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the request as a whole; 0 means no error."
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]MemberResponse",
-            default=(),
-            struct=MemberResponse,
-            about="Outcomes for the single members. Since version 3.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("members", "Members", "[]MemberResponse", default=(), struct=MemberResponse),
     )
 
     def __init__(

@@ -41,9 +41,9 @@ class LegacyOffsetCommitKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group", "group", "string", default="", about="Id of the group that committed."),
-        kipwire.Field("topic", "topic", "string", default="", about="Name of the topic."),
-        kipwire.Field("partition", "partition", "int32", default=0, about="Number of the partition within the topic."),
+        kipwire.Field("group", "group", "string", default=""),
+        kipwire.Field("topic", "topic", "string", default=""),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
 
     def __init__(self, *, group: str = "", topic: str = "", partition: int = 0) -> None:

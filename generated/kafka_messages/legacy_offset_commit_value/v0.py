@@ -41,23 +41,9 @@ class LegacyOffsetCommitValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "offset",
-            "int64",
-            default=0,
-            about="The committed position: by convention the next offset the group will read.",
-        ),
-        kipwire.Field(
-            "metadata", "metadata", "string", default="", about="Free text the application stored beside the offset."
-        ),
-        kipwire.Field(
-            "commit_timestamp",
-            "commitTimestamp",
-            "int64",
-            default=0,
-            about="When the offset was committed, in epoch-based milliseconds.",
-        ),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
 
     def __init__(self, *, offset: int = 0, metadata: str = "", commit_timestamp: int = 0) -> None:

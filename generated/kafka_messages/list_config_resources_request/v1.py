@@ -43,19 +43,7 @@ class ListConfigResourcesRequest(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "resource_types",
-            "ResourceTypes",
-            "[]int8",
-            default=(),
-            compact=True,
-            about=(
-                "Types to list: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group; empty asks for all"
-                " supported types. Since version 1."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8", default=(), compact=True),)
 
     def __init__(self, *, resource_types: list[int] = kipwire.DEFAULT) -> None:
         self.resource_types = [] if resource_types is kipwire.DEFAULT else resource_types

@@ -43,11 +43,7 @@ class ConfigResource(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = RowReader("text")
-    FIELDS = (
-        kipwire.Field(
-            "resource_name", "ResourceName", "string", default="", compact=True, about="Name of the resource."
-        ),
-    )
+    FIELDS = (kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),)
 
     def __init__(self, *, resource_name: str = "") -> None:
         self.resource_name = resource_name
@@ -135,27 +131,10 @@ class ListConfigResourcesResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "config_resources",
-            "ConfigResources",
-            "[]ConfigResource",
-            default=(),
-            struct=ConfigResource,
-            compact=True,
-            about="The resources found.",
+            "config_resources", "ConfigResources", "[]ConfigResource", default=(), struct=ConfigResource, compact=True
         ),
     )
 

@@ -48,20 +48,8 @@ class ConfigResource(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "b")
     FIELDS = (
-        kipwire.Field(
-            "resource_name", "ResourceName", "string", default="", compact=True, about="Name of the resource."
-        ),
-        kipwire.Field(
-            "resource_type",
-            "ResourceType",
-            "int8",
-            default=16,
-            ignorable=True,
-            about=(
-                "Type of the resource: 2 topic, 4 broker, 8 broker logger, 16 client metrics, 32 group. In version "
-                "0 always client metrics, the default 16."
-            ),
-        ),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=16, ignorable=True),
     )
 
     def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
@@ -155,27 +143,10 @@ class ListConfigResourcesResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "config_resources",
-            "ConfigResources",
-            "[]ConfigResource",
-            default=(),
-            struct=ConfigResource,
-            compact=True,
-            about="The resources found.",
+            "config_resources", "ConfigResources", "[]ConfigResource", default=(), struct=ConfigResource, compact=True
         ),
     )
 

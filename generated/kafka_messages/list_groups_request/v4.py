@@ -43,19 +43,7 @@ class ListGroupsRequest(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "states_filter",
-            "StatesFilter",
-            "[]string",
-            default=(),
-            compact=True,
-            about=(
-                "Names of the group states wanted, such as Stable or Empty; an empty list = all states. Since "
-                "version 4 (KIP-518)."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string", default=(), compact=True),)
 
     def __init__(self, *, states_filter: list[str] = kipwire.DEFAULT) -> None:
         self.states_filter = [] if states_filter is kipwire.DEFAULT else states_filter

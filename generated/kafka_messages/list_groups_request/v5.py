@@ -46,28 +46,8 @@ class ListGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "states_filter",
-            "StatesFilter",
-            "[]string",
-            default=(),
-            compact=True,
-            about=(
-                "Names of the group states wanted, such as Stable or Empty; an empty list = all states. Since "
-                "version 4 (KIP-518)."
-            ),
-        ),
-        kipwire.Field(
-            "types_filter",
-            "TypesFilter",
-            "[]string",
-            default=(),
-            compact=True,
-            about=(
-                "Names of the group types wanted, such as classic or consumer; an empty list = all types. Since "
-                "version 5 (KIP-848)."
-            ),
-        ),
+        kipwire.Field("states_filter", "StatesFilter", "[]string", default=(), compact=True),
+        kipwire.Field("types_filter", "TypesFilter", "[]string", default=(), compact=True),
     )
 
     def __init__(

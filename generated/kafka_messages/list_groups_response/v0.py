@@ -34,17 +34,8 @@ class ListedGroup(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId", about="Id of the group."),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default="",
-            about=(
-                "Kind of protocol the members speak, such as consumer or connect; may be empty, for example for a "
-                "group that only stores offsets."
-            ),
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", protocol_type: str = "") -> None:
@@ -111,17 +102,8 @@ class ListGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole listing; 0 = no error."
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]ListedGroup",
-            default=(),
-            struct=ListedGroup,
-            about="The groups found, each with its main traits.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("groups", "Groups", "[]ListedGroup", default=(), struct=ListedGroup),
     )
 
     def __init__(self, *, error_code: int = 0, groups: list[ListedGroup] = kipwire.DEFAULT) -> None:

@@ -48,29 +48,9 @@ class ListedGroup(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "text")
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", compact=True, entity_type="groupId", about="Id of the group."
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Kind of protocol the members speak, such as consumer or connect; may be empty, for example for a "
-                "group that only stores offsets."
-            ),
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about="Name of the state the group is in, such as Stable, Empty or Dead. Since version 4 (KIP-518).",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True, ignorable=True),
     )
 
     def __init__(self, *, group_id: str = "", protocol_type: str = "", group_state: str = "") -> None:
@@ -200,29 +180,9 @@ class ListGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated. Since version 1."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole listing; 0 = no error."
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]ListedGroup",
-            default=(),
-            struct=ListedGroup,
-            compact=True,
-            about="The groups found, each with its main traits.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("groups", "Groups", "[]ListedGroup", default=(), struct=ListedGroup, compact=True),
     )
 
     def __init__(

@@ -40,20 +40,8 @@ class ListOffsetsPartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=0,
-            about=(
-                "Epoch-based time in ms for which the first offset at or after it is wanted, or a special value: -1"
-                " latest, -2 earliest, -3 highest timestamp (from version 7), -4 earliest local (8), -5 latest "
-                "tiered (9), -6 earliest pending upload (11)."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, timestamp: int = 0) -> None:
@@ -100,15 +88,8 @@ class ListOffsetsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]ListOffsetsPartition",
-            default=(),
-            struct=ListOffsetsPartition,
-            about="The partitions of the topic to look up, each with its own timestamp.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", default=(), struct=ListOffsetsPartition),
     )
 
     def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = kipwire.DEFAULT) -> None:
@@ -178,22 +159,8 @@ class ListOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker id if a replica is asking; -1 for ordinary clients.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]ListOffsetsTopic",
-            default=(),
-            struct=ListOffsetsTopic,
-            about="The topics to look up.",
-        ),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", default=(), struct=ListOffsetsTopic),
     )
 
     def __init__(self, *, replica_id: int = 0, topics: list[ListOffsetsTopic] = kipwire.DEFAULT) -> None:

@@ -39,33 +39,10 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ihqq").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the lookup in this partition; 0 = no error.",
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=-1,
-            about=(
-                "Timestamp of the record found, in epoch-based milliseconds; -1 = unknown, for instance when the "
-                "start or end of the log was asked for."
-            ),
-        ),
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=-1,
-            about="The offset found; -1 = no record fits the timestamp asked for.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
+        kipwire.Field("offset", "Offset", "int64", default=-1),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, timestamp: int = -1, offset: int = -1) -> None:
@@ -116,14 +93,13 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]ListOffsetsPartitionResponse",
             default=(),
             struct=ListOffsetsPartitionResponse,
-            about="Result per partition of the topic.",
         ),
     )
 
@@ -192,14 +168,7 @@ class ListOffsetsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]ListOffsetsTopicResponse",
-            default=(),
-            struct=ListOffsetsTopicResponse,
-            about="The topics looked up.",
-        ),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", default=(), struct=ListOffsetsTopicResponse),
     )
 
     def __init__(self, *, topics: list[ListOffsetsTopicResponse] = kipwire.DEFAULT) -> None:

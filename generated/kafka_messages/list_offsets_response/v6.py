@@ -51,43 +51,11 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihqqix").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the lookup in this partition; 0 = no error.",
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=-1,
-            about=(
-                "Timestamp of the record found, in epoch-based milliseconds; -1 = unknown, for instance when the "
-                "start or end of the log was asked for."
-            ),
-        ),
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=-1,
-            about="The offset found; -1 = no record fits the timestamp asked for.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about=(
-                "Leader epoch that belongs to the returned offset, usable for later truncation checks. Since "
-                "version 4 (KIP-320); -1 = unknown."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
+        kipwire.Field("offset", "Offset", "int64", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
 
     def __init__(
@@ -162,9 +130,7 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -172,7 +138,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
             default=(),
             struct=ListOffsetsPartitionResponse,
             compact=True,
-            about="Result per partition of the topic.",
         ),
     )
 
@@ -263,25 +228,9 @@ class ListOffsetsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated. Since version 2."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]ListOffsetsTopicResponse",
-            default=(),
-            struct=ListOffsetsTopicResponse,
-            compact=True,
-            about="The topics looked up.",
+            "topics", "Topics", "[]ListOffsetsTopicResponse", default=(), struct=ListOffsetsTopicResponse, compact=True
         ),
     )
 

@@ -47,23 +47,8 @@ class ListPartitionReassignmentsTopics(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of a topic to look at.",
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions of this topic to look at.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -173,13 +158,7 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=60000,
-            about="Milliseconds the client gives the request to complete, 60000 by default.",
-        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
         kipwire.Field(
             "topics",
             "Topics",
@@ -188,7 +167,6 @@ class ListPartitionReassignmentsRequest(kipwire.Message):
             struct=ListPartitionReassignmentsTopics,
             nullable=True,
             compact=True,
-            about="Partitions to look at, grouped by topic; null asks for all ongoing reassignments.",
         ),
     )
 

@@ -50,35 +50,11 @@ class OngoingPartitionReassignment(kipwire.Struct):
     _ROWS = RowReader("i", "*i", "*i", "*i")
     _PACK = RowPackers("i", "*i", "*i", "*i")
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("replicas", "Replicas", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", default=(), compact=True, entity_type="brokerId"),
         kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition within its topic."
-        ),
-        kipwire.Field(
-            "replicas",
-            "Replicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers that hold the partition at present, those being added or removed included.",
-        ),
-        kipwire.Field(
-            "adding_replicas",
-            "AddingReplicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers that are being added as replicas.",
-        ),
-        kipwire.Field(
-            "removing_replicas",
-            "RemovingReplicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers whose replicas will go when the reassignment completes.",
+            "removing_replicas", "RemovingReplicas", "[]int32", default=(), compact=True, entity_type="brokerId"
         ),
     )
 
@@ -216,15 +192,7 @@ class OngoingTopicReassignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic whose partitions are being reassigned.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -232,7 +200,6 @@ class OngoingTopicReassignment(kipwire.Struct):
             default=(),
             struct=OngoingPartitionReassignment,
             compact=True,
-            about="Partitions of the topic that are being reassigned.",
         ),
     )
 
@@ -326,33 +293,11 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 if no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Readable explanation of the error; null if there is none.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OngoingTopicReassignment",
-            default=(),
-            struct=OngoingTopicReassignment,
-            compact=True,
-            about="Ongoing reassignments, grouped by topic; partitions that are not being moved are left out.",
+            "topics", "Topics", "[]OngoingTopicReassignment", default=(), struct=OngoingTopicReassignment, compact=True
         ),
     )
 

@@ -48,22 +48,9 @@ class ListTransactionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("state_filters", "StateFilters", "[]string", default=(), compact=True),
         kipwire.Field(
-            "state_filters",
-            "StateFilters",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states.",
-        ),
-        kipwire.Field(
-            "producer_id_filters",
-            "ProducerIdFilters",
-            "[]int64",
-            default=(),
-            compact=True,
-            entity_type="producerId",
-            about="Producer ids whose transactions are to be included; empty = any producer.",
+            "producer_id_filters", "ProducerIdFilters", "[]int64", default=(), compact=True, entity_type="producerId"
         ),
     )
 

@@ -55,33 +55,11 @@ class ListTransactionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("state_filters", "StateFilters", "[]string", default=(), compact=True),
         kipwire.Field(
-            "state_filters",
-            "StateFilters",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states.",
+            "producer_id_filters", "ProducerIdFilters", "[]int64", default=(), compact=True, entity_type="producerId"
         ),
-        kipwire.Field(
-            "producer_id_filters",
-            "ProducerIdFilters",
-            "[]int64",
-            default=(),
-            compact=True,
-            entity_type="producerId",
-            about="Producer ids whose transactions are to be included; empty = any producer.",
-        ),
-        kipwire.Field(
-            "duration_filter",
-            "DurationFilter",
-            "int64",
-            default=-1,
-            about=(
-                "Only list transactions that have been running for longer than this many milliseconds (KIP-994); -1"
-                " (default) = no limit. From version 1 on."
-            ),
-        ),
+        kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
     )
 
     def __init__(

@@ -57,44 +57,13 @@ class ListTransactionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("state_filters", "StateFilters", "[]string", default=(), compact=True),
         kipwire.Field(
-            "state_filters",
-            "StateFilters",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the transaction states to include, such as Ongoing or CompleteAbort; empty = all states.",
+            "producer_id_filters", "ProducerIdFilters", "[]int64", default=(), compact=True, entity_type="producerId"
         ),
+        kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
         kipwire.Field(
-            "producer_id_filters",
-            "ProducerIdFilters",
-            "[]int64",
-            default=(),
-            compact=True,
-            entity_type="producerId",
-            about="Producer ids whose transactions are to be included; empty = any producer.",
-        ),
-        kipwire.Field(
-            "duration_filter",
-            "DurationFilter",
-            "int64",
-            default=-1,
-            about=(
-                "Only list transactions that have been running for longer than this many milliseconds (KIP-994); -1"
-                " (default) = no limit. From version 1 on."
-            ),
-        ),
-        kipwire.Field(
-            "transactional_id_pattern",
-            "TransactionalIdPattern",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Regular expression that the transactional ids must match (KIP-1152); null (default) or empty = "
-                "any. From version 2 on."
-            ),
+            "transactional_id_pattern", "TransactionalIdPattern", "string", default=None, nullable=True, compact=True
         ),
     )
 

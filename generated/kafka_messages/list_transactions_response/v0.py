@@ -50,33 +50,10 @@ class TransactionState(kipwire.Struct):
     _ROWS = RowReader("text", "q", "text")
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="transactionalId",
-            about="Transactional id of the transaction.",
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
         ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id currently assigned to the transactional id.",
-        ),
-        kipwire.Field(
-            "transaction_state",
-            "TransactionState",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Name of the current state, such as Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit or "
-                "CompleteAbort."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
     )
 
     def __init__(self, *, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
@@ -191,31 +168,9 @@ class ListTransactionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of the request as a whole, for instance that the coordinator is still loading; 0 = no error.",
-        ),
-        kipwire.Field(
-            "unknown_state_filters",
-            "UnknownStateFilters",
-            "[]string",
-            default=(),
-            compact=True,
-            about="State names from the request that this coordinator does not know; empty = it knew them all.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("unknown_state_filters", "UnknownStateFilters", "[]string", default=(), compact=True),
         kipwire.Field(
             "transaction_states",
             "TransactionStates",
@@ -223,7 +178,6 @@ class ListTransactionsResponse(kipwire.Message):
             default=(),
             struct=TransactionState,
             compact=True,
-            about="The transactions that passed the filters and that the caller may see.",
         ),
     )
 

@@ -32,16 +32,7 @@ class MetadataRequestTopic(kipwire.Struct):
     __slots__ = ("name",)
 
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            entity_type="topicName",
-            about="Name of the topic; may be null from version 10 on if TopicId is given.",
-        ),
-    )
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
@@ -91,19 +82,7 @@ class MetadataRequest(kipwire.Message):
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]MetadataRequestTopic",
-            default=(),
-            struct=MetadataRequestTopic,
-            about=(
-                "Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 "
-                "an empty list asks for all."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", default=(), struct=MetadataRequestTopic),)
 
     def __init__(self, *, topics: list[MetadataRequestTopic] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics

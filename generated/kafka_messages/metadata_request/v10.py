@@ -51,27 +51,8 @@ class MetadataRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about=(
-                "Id of the topic, for a lookup by id with a null Name (in practice from version 12 on, KIP-516); "
-                "the zero UUID to look up by name."
-            ),
-        ),
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic; may be null from version 10 on if TopicId is given.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, name: str | None = "") -> None:
@@ -167,38 +148,12 @@ class MetadataRequest(kipwire.Message):
             struct=MetadataRequestTopic,
             nullable=True,
             compact=True,
-            about=(
-                "Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 "
-                "an empty list asks for all."
-            ),
         ),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
         kipwire.Field(
-            "allow_auto_topic_creation",
-            "AllowAutoTopicCreation",
-            "bool",
-            default=True,
-            about=(
-                "Whether the broker may create missing topics if it is configured to; before version 4 always "
-                "allowed."
-            ),
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
-        kipwire.Field(
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            default=False,
-            about=(
-                "Whether to report the caller's authorized operations on the cluster (KIP-430); from version 11 on "
-                "the DescribeCluster API does this."
-            ),
-        ),
-        kipwire.Field(
-            "include_topic_authorized_operations",
-            "IncludeTopicAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether to report the caller's authorized operations on each topic (KIP-430).",
-        ),
+        kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(

@@ -33,16 +33,7 @@ class MetadataRequestTopic(kipwire.Struct):
     __slots__ = ("name",)
 
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            entity_type="topicName",
-            about="Name of the topic; may be null from version 10 on if TopicId is given.",
-        ),
-    )
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
@@ -96,27 +87,9 @@ class MetadataRequest(kipwire.Message):
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]MetadataRequestTopic",
-            default=(),
-            struct=MetadataRequestTopic,
-            nullable=True,
-            about=(
-                "Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 "
-                "an empty list asks for all."
-            ),
+            "topics", "Topics", "[]MetadataRequestTopic", default=(), struct=MetadataRequestTopic, nullable=True
         ),
-        kipwire.Field(
-            "allow_auto_topic_creation",
-            "AllowAutoTopicCreation",
-            "bool",
-            default=True,
-            about=(
-                "Whether the broker may create missing topics if it is configured to; before version 4 always "
-                "allowed."
-            ),
-        ),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
     )
 
     def __init__(

@@ -46,17 +46,7 @@ class MetadataRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = RowReader("text")
-    FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic; may be null from version 10 on if TopicId is given.",
-        ),
-    )
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
@@ -162,38 +152,12 @@ class MetadataRequest(kipwire.Message):
             struct=MetadataRequestTopic,
             nullable=True,
             compact=True,
-            about=(
-                "Topics to describe. From version 1 on null asks for all and an empty list for none; in version 0 "
-                "an empty list asks for all."
-            ),
         ),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
         kipwire.Field(
-            "allow_auto_topic_creation",
-            "AllowAutoTopicCreation",
-            "bool",
-            default=True,
-            about=(
-                "Whether the broker may create missing topics if it is configured to; before version 4 always "
-                "allowed."
-            ),
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
-        kipwire.Field(
-            "include_cluster_authorized_operations",
-            "IncludeClusterAuthorizedOperations",
-            "bool",
-            default=False,
-            about=(
-                "Whether to report the caller's authorized operations on the cluster (KIP-430); from version 11 on "
-                "the DescribeCluster API does this."
-            ),
-        ),
-        kipwire.Field(
-            "include_topic_authorized_operations",
-            "IncludeTopicAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether to report the caller's authorized operations on each topic (KIP-430).",
-        ),
+        kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(

@@ -45,28 +45,10 @@ class MetadataResponseBroker(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id of the broker.",
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", about="Host name or address the broker advertises to clients."
-        ),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port the broker advertises to clients."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            ignorable=True,
-            about="Rack the broker is configured to be in; null if none is set.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -138,52 +120,13 @@ class MetadataResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", default=(), entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", default=(), entity_type="brokerId"),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error concerning this partition, e.g. leader not available; 0 if no error.",
-        ),
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Index of the partition within its topic, starting at 0.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker that leads the partition and serves its writes; -1 if there is no leader.",
-        ),
-        kipwire.Field(
-            "replica_nodes",
-            "ReplicaNodes",
-            "[]int32",
-            default=(),
-            entity_type="brokerId",
-            about="Brokers that hold a replica of the partition, the preferred leader first.",
-        ),
-        kipwire.Field(
-            "isr_nodes",
-            "IsrNodes",
-            "[]int32",
-            default=(),
-            entity_type="brokerId",
-            about="Brokers whose replicas are in sync with the leader.",
-        ),
-        kipwire.Field(
-            "offline_replicas",
-            "OfflineReplicas",
-            "[]int32",
-            default=(),
-            ignorable=True,
-            entity_type="brokerId",
-            about="Brokers whose replica of this partition is offline, e.g. because of a failed disk (KIP-112).",
+            "offline_replicas", "OfflineReplicas", "[]int32", default=(), ignorable=True, entity_type="brokerId"
         ),
     )
 
@@ -285,37 +228,11 @@ class MetadataResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error concerning this topic, e.g. unknown, not authorized or leader not available; 0 if no error.",
-        ),
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic; from version 12 on null if a lookup by id did not find or may not reveal it.",
-        ),
-        kipwire.Field(
-            "is_internal",
-            "IsInternal",
-            "bool",
-            default=False,
-            ignorable=True,
-            about="Whether Kafka uses the topic for itself, e.g. __consumer_offsets.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]MetadataResponsePartition",
-            default=(),
-            struct=MetadataResponsePartition,
-            about="Partitions of the topic.",
+            "partitions", "Partitions", "[]MetadataResponsePartition", default=(), struct=MetadataResponsePartition
         ),
     )
 
@@ -400,51 +317,11 @@ class MetadataResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "brokers",
-            "Brokers",
-            "[]MetadataResponseBroker",
-            default=(),
-            struct=MetadataResponseBroker,
-            about="Live brokers with their addresses on the listener the request came in on.",
-        ),
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            ignorable=True,
-            about="Id of the cluster; null if the broker does not know it.",
-        ),
-        kipwire.Field(
-            "controller_id",
-            "ControllerId",
-            "int32",
-            default=-1,
-            ignorable=True,
-            entity_type="brokerId",
-            about=(
-                "Broker to send controller requests to; -1 if unknown. In KRaft clusters some live broker that "
-                "forwards them."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]MetadataResponseTopic",
-            default=(),
-            struct=MetadataResponseTopic,
-            about="One entry per topic.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", default=(), struct=MetadataResponseBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", default=(), struct=MetadataResponseTopic),
     )
 
     def __init__(

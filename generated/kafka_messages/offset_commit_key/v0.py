@@ -41,9 +41,9 @@ class OffsetCommitKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group", "group", "string", default="", about="Id of the group that committed the offset."),
-        kipwire.Field("topic", "topic", "string", default="", about="Name of the topic the offset is in."),
-        kipwire.Field("partition", "partition", "int32", default=0, about="Index of the partition the offset is in."),
+        kipwire.Field("group", "group", "string", default=""),
+        kipwire.Field("topic", "topic", "string", default=""),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
 
     def __init__(self, *, group: str = "", topic: str = "", partition: int = 0) -> None:

@@ -55,36 +55,10 @@ class OffsetCommitRequestPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "q", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="The position to store: by convention the offset of the next record the group will read.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last record consumed, kept to detect log truncation later. Since version 6 "
-                "(KIP-320); -1 = unknown."
-            ),
-        ),
-        kipwire.Field(
-            "committed_metadata",
-            "CommittedMetadata",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Free text the application wants kept beside the offset; null = none.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(
@@ -182,14 +156,7 @@ class OffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Id of the topic (KIP-516). From version 10 on, in place of Name.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -197,7 +164,6 @@ class OffsetCommitRequestTopic(kipwire.Struct):
             default=(),
             struct=OffsetCommitRequestPartition,
             compact=True,
-            about="The positions to store, one per partition.",
         ),
     )
 
@@ -278,52 +244,14 @@ class OffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the group whose positions are stored.",
+            "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True
         ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, ignorable=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
-            "generation_id_or_member_epoch",
-            "GenerationIdOrMemberEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Generation of the classic group, or (from version 9, KIP-848) the member epoch under the new "
-                "protocol; -1 = commit from outside group membership."
-            ),
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            about="Id of the committing group member; empty = commit from outside group membership.",
-        ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Configured instance id of a static member. Since version 7 (KIP-345); null = dynamic member.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetCommitRequestTopic",
-            default=(),
-            struct=OffsetCommitRequestTopic,
-            compact=True,
-            about="The topics to commit for.",
+            "topics", "Topics", "[]OffsetCommitRequestTopic", default=(), struct=OffsetCommitRequestTopic, compact=True
         ),
     )
 

@@ -41,35 +41,10 @@ class OffsetCommitRequestPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="The position to store: by convention the offset of the next record the group will read.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last record consumed, kept to detect log truncation later. Since version 6 "
-                "(KIP-320); -1 = unknown."
-            ),
-        ),
-        kipwire.Field(
-            "committed_metadata",
-            "CommittedMetadata",
-            "string",
-            default="",
-            nullable=True,
-            about="Free text the application wants kept beside the offset; null = none.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
 
     def __init__(
@@ -129,22 +104,13 @@ class OffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 9; from 10 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetCommitRequestPartition",
             default=(),
             struct=OffsetCommitRequestPartition,
-            about="The positions to store, one per partition.",
         ),
     )
 
@@ -217,41 +183,12 @@ class OffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about="Id of the group whose positions are stored.",
+            "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True
         ),
-        kipwire.Field(
-            "generation_id_or_member_epoch",
-            "GenerationIdOrMemberEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Generation of the classic group, or (from version 9, KIP-848) the member epoch under the new "
-                "protocol; -1 = commit from outside group membership."
-            ),
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            ignorable=True,
-            about="Id of the committing group member; empty = commit from outside group membership.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetCommitRequestTopic",
-            default=(),
-            struct=OffsetCommitRequestTopic,
-            about="The topics to commit for.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", default=(), struct=OffsetCommitRequestTopic),
     )
 
     def __init__(

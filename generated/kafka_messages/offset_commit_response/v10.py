@@ -39,19 +39,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the commit for this partition; 0 = no error. Problems with the group or member are "
-                "repeated in every partition."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -110,14 +99,7 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Id of the topic (KIP-516). From version 10 on, in place of Name.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -125,7 +107,6 @@ class OffsetCommitResponseTopic(kipwire.Struct):
             default=(),
             struct=OffsetCommitResponsePartition,
             compact=True,
-            about="Outcome per partition of the topic.",
         ),
     )
 
@@ -202,17 +183,7 @@ class OffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated. Since version 3."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -220,7 +191,6 @@ class OffsetCommitResponse(kipwire.Message):
             default=(),
             struct=OffsetCommitResponseTopic,
             compact=True,
-            about="The topics of the commit.",
         ),
     )
 

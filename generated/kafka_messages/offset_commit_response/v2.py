@@ -37,19 +37,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the commit for this partition; 0 = no error. Problems with the group or member are "
-                "repeated in every partition."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -96,22 +85,13 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 9; from 10 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetCommitResponsePartition",
             default=(),
             struct=OffsetCommitResponsePartition,
-            about="Outcome per partition of the topic.",
         ),
     )
 
@@ -180,14 +160,7 @@ class OffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetCommitResponseTopic",
-            default=(),
-            struct=OffsetCommitResponseTopic,
-            about="The topics of the commit.",
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", default=(), struct=OffsetCommitResponseTopic),
     )
 
     def __init__(self, *, topics: list[OffsetCommitResponseTopic] = kipwire.DEFAULT) -> None:

@@ -47,19 +47,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the commit for this partition; 0 = no error. Problems with the group or member are "
-                "repeated in every partition."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -118,16 +107,7 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 9; from 10 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -135,7 +115,6 @@ class OffsetCommitResponseTopic(kipwire.Struct):
             default=(),
             struct=OffsetCommitResponsePartition,
             compact=True,
-            about="Outcome per partition of the topic.",
         ),
     )
 
@@ -226,17 +205,7 @@ class OffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated. Since version 3."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -244,7 +213,6 @@ class OffsetCommitResponse(kipwire.Message):
             default=(),
             struct=OffsetCommitResponseTopic,
             compact=True,
-            about="The topics of the commit.",
         ),
     )
 

@@ -42,38 +42,10 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "offset",
-            "int64",
-            default=0,
-            about="Offset the group committed: the next record it is to consume.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "metadata",
-            "string",
-            default="",
-            about="Free text the client attached to the commit; may be empty.",
-        ),
-        kipwire.Field(
-            "commit_timestamp",
-            "commitTimestamp",
-            "int64",
-            default=0,
-            about="When the offset was committed, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "expire_timestamp",
-            "expireTimestamp",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "When the offset is to expire, in milliseconds since the Unix epoch; -1 if not set explicitly. Only"
-                " in version 1."
-            ),
-        ),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("expire_timestamp", "expireTimestamp", "int64", default=-1, ignorable=True),
     )
 
     def __init__(

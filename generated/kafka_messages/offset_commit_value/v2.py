@@ -40,27 +40,9 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "offset",
-            "int64",
-            default=0,
-            about="Offset the group committed: the next record it is to consume.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "metadata",
-            "string",
-            default="",
-            about="Free text the client attached to the commit; may be empty.",
-        ),
-        kipwire.Field(
-            "commit_timestamp",
-            "commitTimestamp",
-            "int64",
-            default=0,
-            about="When the offset was committed, in milliseconds since the Unix epoch.",
-        ),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
 
     def __init__(self, *, offset: int = 0, metadata: str = "", commit_timestamp: int = 0) -> None:

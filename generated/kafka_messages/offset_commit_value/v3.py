@@ -42,35 +42,10 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "offset",
-            "int64",
-            default=0,
-            about="Offset the group committed: the next record it is to consume.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "leaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about="Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if unknown.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "metadata",
-            "string",
-            default="",
-            about="Free text the client attached to the commit; may be empty.",
-        ),
-        kipwire.Field(
-            "commit_timestamp",
-            "commitTimestamp",
-            "int64",
-            default=0,
-            about="When the offset was committed, in milliseconds since the Unix epoch.",
-        ),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
 
     def __init__(

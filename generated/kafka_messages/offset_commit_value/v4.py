@@ -58,48 +58,11 @@ class OffsetCommitValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "offset",
-            "int64",
-            default=0,
-            about="Offset the group committed: the next record it is to consume.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "leaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about="Leader epoch of the last consumed record, used to detect log truncation (KIP-320); -1 if unknown.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "metadata",
-            "string",
-            default="",
-            compact=True,
-            about="Free text the client attached to the commit; may be empty.",
-        ),
-        kipwire.Field(
-            "commit_timestamp",
-            "commitTimestamp",
-            "int64",
-            default=0,
-            about="When the offset was committed, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "topic_id",
-            "topicId",
-            "uuid",
-            default=ZERO_UUID,
-            tag=0,
-            ignorable=True,
-            about=(
-                "Unique id of the topic (KIP-516), by which a topic created anew under the same name can be told "
-                "apart; the zero UUID if unknown."
-            ),
-        ),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "metadata", "string", default="", compact=True),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("topic_id", "topicId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
 
     def __init__(

@@ -32,15 +32,7 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
 
     FLEXIBLE = False
     _ROWS = struct.Struct(">i").iter_unpack
-    FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of a partition whose committed offset shall be removed.",
-        ),
-    )
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
@@ -82,16 +74,13 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetDeleteRequestPartition",
             default=(),
             struct=OffsetDeleteRequestPartition,
-            about="Partitions of the topic concerned.",
         ),
     )
 
@@ -162,22 +151,8 @@ class OffsetDeleteRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about="Id of the group whose offsets shall be removed.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetDeleteRequestTopic",
-            default=(),
-            struct=OffsetDeleteRequestTopic,
-            about="Topics with partitions whose committed offsets shall go.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", default=(), struct=OffsetDeleteRequestTopic),
     )
 
     def __init__(self, *, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = kipwire.DEFAULT) -> None:

@@ -39,24 +39,8 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within its topic.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this partition, for example that the group is still subscribed to the topic; 0 means "
-                "no error."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -103,16 +87,13 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetDeleteResponsePartition",
             default=(),
             struct=OffsetDeleteResponsePartition,
-            about="Results for the single partitions of the topic.",
         ),
     )
 
@@ -184,32 +165,9 @@ class OffsetDeleteResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome concerning the group as a whole, such as an unknown group; 0 means no error.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetDeleteResponseTopic",
-            default=(),
-            struct=OffsetDeleteResponseTopic,
-            about="Results grouped by topic.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetDeleteResponseTopic", default=(), struct=OffsetDeleteResponseTopic),
     )
 
     def __init__(

@@ -53,22 +53,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Id of the topic (KIP-516), in place of its name. Since version 10.",
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions whose offsets are wanted.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -140,30 +126,9 @@ class OffsetFetchRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", compact=True, entity_type="groupId", about="Id of the group."
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Id of the asking member, so that the coordinator can check its membership in a KIP-848 group; null"
-                " if the caller is no member. Since version 9."
-            ),
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about="Epoch of the asking member in a KIP-848 group; -1 if none applies. Since version 9.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -172,7 +137,6 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             struct=OffsetFetchRequestTopics,
             nullable=True,
             compact=True,
-            about="Topics whose offsets are wanted; null asks for all the group has committed.",
         ),
     )
 
@@ -300,24 +264,9 @@ class OffsetFetchRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "groups",
-            "Groups",
-            "[]OffsetFetchRequestGroup",
-            default=(),
-            struct=OffsetFetchRequestGroup,
-            compact=True,
-            about="The groups whose offsets are wanted. Since version 8.",
+            "groups", "Groups", "[]OffsetFetchRequestGroup", default=(), struct=OffsetFetchRequestGroup, compact=True
         ),
-        kipwire.Field(
-            "require_stable",
-            "RequireStable",
-            "bool",
-            default=False,
-            about=(
-                "Whether to report an error for a partition that has a pending transactional offset commit instead "
-                "of its older offset (KIP-447). Since version 7."
-            ),
-        ),
+        kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
 
     def __init__(

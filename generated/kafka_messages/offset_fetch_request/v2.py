@@ -33,14 +33,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            about="Indexes of the partitions whose offsets are wanted.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=()),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -112,25 +106,9 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about="The group whose offsets are wanted. Only up to version 7; later see Groups.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchRequestTopic",
-            default=(),
-            struct=OffsetFetchRequestTopic,
-            nullable=True,
-            about=(
-                "Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only "
-                "up to version 7."
-            ),
+            "topics", "Topics", "[]OffsetFetchRequestTopic", default=(), struct=OffsetFetchRequestTopic, nullable=True
         ),
     )
 

@@ -42,17 +42,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions whose offsets are wanted.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -163,15 +154,7 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The group whose offsets are wanted. Only up to version 7; later see Groups.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -180,10 +163,6 @@ class OffsetFetchRequest(kipwire.Message):
             struct=OffsetFetchRequestTopic,
             nullable=True,
             compact=True,
-            about=(
-                "Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only "
-                "up to version 7."
-            ),
         ),
     )
 

@@ -49,17 +49,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions whose offsets are wanted.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -172,15 +163,7 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The group whose offsets are wanted. Only up to version 7; later see Groups.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -189,21 +172,8 @@ class OffsetFetchRequest(kipwire.Message):
             struct=OffsetFetchRequestTopic,
             nullable=True,
             compact=True,
-            about=(
-                "Topics whose offsets are wanted; null (from version 2) asks for all the group has committed. Only "
-                "up to version 7."
-            ),
         ),
-        kipwire.Field(
-            "require_stable",
-            "RequireStable",
-            "bool",
-            default=False,
-            about=(
-                "Whether to report an error for a partition that has a pending transactional offset commit instead "
-                "of its older offset (KIP-447). Since version 7."
-            ),
-        ),
+        kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
 
     def __init__(

@@ -49,24 +49,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 9; from 10 on see TopicId.",
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions whose offsets are wanted.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -169,9 +153,7 @@ class OffsetFetchRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", compact=True, entity_type="groupId", about="Id of the group."
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -180,7 +162,6 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             struct=OffsetFetchRequestTopics,
             nullable=True,
             compact=True,
-            about="Topics whose offsets are wanted; null asks for all the group has committed.",
         ),
     )
 
@@ -276,24 +257,9 @@ class OffsetFetchRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "groups",
-            "Groups",
-            "[]OffsetFetchRequestGroup",
-            default=(),
-            struct=OffsetFetchRequestGroup,
-            compact=True,
-            about="The groups whose offsets are wanted. Since version 8.",
+            "groups", "Groups", "[]OffsetFetchRequestGroup", default=(), struct=OffsetFetchRequestGroup, compact=True
         ),
-        kipwire.Field(
-            "require_stable",
-            "RequireStable",
-            "bool",
-            default=False,
-            about=(
-                "Whether to report an error for a partition that has a pending transactional offset commit instead "
-                "of its older offset (KIP-447). Since version 7."
-            ),
-        ),
+        kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
 
     def __init__(

@@ -38,25 +38,10 @@ class OffsetFetchResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset the group committed, which is the next one to consume; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "string",
-            default="",
-            nullable=True,
-            about="Text the committer stored along with the offset, empty if none; may be null on the wire.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(
@@ -116,14 +101,13 @@ class OffsetFetchResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetFetchResponsePartition",
             default=(),
             struct=OffsetFetchResponsePartition,
-            about="Committed offsets for the single partitions of this topic.",
         ),
     )
 
@@ -193,14 +177,7 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchResponseTopic",
-            default=(),
-            struct=OffsetFetchResponseTopic,
-            about="Committed offsets of the group, by topic. Only up to version 7; later see Groups.",
-        ),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", default=(), struct=OffsetFetchResponseTopic),
     )
 
     def __init__(self, *, topics: list[OffsetFetchResponseTopic] = kipwire.DEFAULT) -> None:

@@ -63,37 +63,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "q", "i", "text", "h")
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset the group committed, which is the next one to consume; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last consumed record, as committed, for detecting log truncation; -1 if "
-                "unknown."
-            ),
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Text the committer stored along with the offset, empty if none; may be null on the wire.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(
@@ -197,14 +171,7 @@ class OffsetFetchResponseTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Id of the topic (KIP-516), in place of its name. Since version 10.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -212,7 +179,6 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             default=(),
             struct=OffsetFetchResponsePartitions,
             compact=True,
-            about="Committed offsets for the single partitions of this topic.",
         ),
     )
 
@@ -282,9 +248,7 @@ class OffsetFetchResponseGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id", "GroupId", "string", default="", compact=True, entity_type="groupId", about="Id of the group."
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -292,11 +256,8 @@ class OffsetFetchResponseGroup(kipwire.Struct):
             default=(),
             struct=OffsetFetchResponseTopics,
             compact=True,
-            about="Committed offsets of this group, by topic.",
         ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for the group as a whole; 0 means no error."
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(
@@ -392,25 +353,9 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]OffsetFetchResponseGroup",
-            default=(),
-            struct=OffsetFetchResponseGroup,
-            compact=True,
-            about="Results, one for each group asked for. Since version 8.",
+            "groups", "Groups", "[]OffsetFetchResponseGroup", default=(), struct=OffsetFetchResponseGroup, compact=True
         ),
     )
 

@@ -40,25 +40,10 @@ class OffsetFetchResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset the group committed, which is the next one to consume; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "string",
-            default="",
-            nullable=True,
-            about="Text the committer stored along with the offset, empty if none; may be null on the wire.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(
@@ -118,14 +103,13 @@ class OffsetFetchResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName", about="Name of the topic."),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetFetchResponsePartition",
             default=(),
             struct=OffsetFetchResponsePartition,
-            about="Committed offsets for the single partitions of this topic.",
         ),
     )
 
@@ -199,36 +183,9 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchResponseTopic",
-            default=(),
-            struct=OffsetFetchResponseTopic,
-            about="Committed offsets of the group, by topic. Only up to version 7; later see Groups.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about=(
-                "Outcome of the request as a whole; 0 means no error. Versions 2 to 7; later there is a code per "
-                "group."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", default=(), struct=OffsetFetchResponseTopic),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
 
     def __init__(

@@ -54,37 +54,11 @@ class OffsetFetchResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "q", "i", "text", "h")
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset the group committed, which is the next one to consume; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last consumed record, as committed, for detecting log truncation; -1 if "
-                "unknown. Versions 5 to 7."
-            ),
-        ),
-        kipwire.Field(
-            "metadata",
-            "Metadata",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Text the committer stored along with the offset, empty if none; may be null on the wire.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(
@@ -188,9 +162,7 @@ class OffsetFetchResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -198,7 +170,6 @@ class OffsetFetchResponseTopic(kipwire.Struct):
             default=(),
             struct=OffsetFetchResponsePartition,
             compact=True,
-            about="Committed offsets for the single partitions of this topic.",
         ),
     )
 
@@ -292,37 +263,11 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
+            "topics", "Topics", "[]OffsetFetchResponseTopic", default=(), struct=OffsetFetchResponseTopic, compact=True
         ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchResponseTopic",
-            default=(),
-            struct=OffsetFetchResponseTopic,
-            compact=True,
-            about="Committed offsets of the group, by topic. Only up to version 7; later see Groups.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            ignorable=True,
-            about=(
-                "Outcome of the request as a whole; 0 means no error. Versions 2 to 7; later there is a code per "
-                "group."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
 
     def __init__(

@@ -38,19 +38,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch the asker believes is current, by which the broker fences outdated requests; -1 skips"
-                " the check."
-            ),
-        ),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="The epoch whose end offset is wanted."),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
@@ -99,16 +89,9 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "topic", "Topic", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetForLeaderPartition",
-            default=(),
-            struct=OffsetForLeaderPartition,
-            about="Partitions of this topic to look up.",
+            "partitions", "Partitions", "[]OffsetForLeaderPartition", default=(), struct=OffsetForLeaderPartition
         ),
     )
 
@@ -177,16 +160,7 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetForLeaderTopic",
-            default=(),
-            struct=OffsetForLeaderTopic,
-            about="Topics to look up.",
-        ),
-    )
+    FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic),)
 
     def __init__(self, *, topics: list[OffsetForLeaderTopic] = kipwire.DEFAULT) -> None:
         self.topics = [] if topics is kipwire.DEFAULT else topics

@@ -40,19 +40,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch the asker believes is current, by which the broker fences outdated requests; -1 skips"
-                " the check."
-            ),
-        ),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="The epoch whose end offset is wanted."),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
@@ -101,16 +91,9 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "topic", "Topic", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetForLeaderPartition",
-            default=(),
-            struct=OffsetForLeaderPartition,
-            about="Partitions of this topic to look up.",
+            "partitions", "Partitions", "[]OffsetForLeaderPartition", default=(), struct=OffsetForLeaderPartition
         ),
     )
 
@@ -182,26 +165,8 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-2,
-            ignorable=True,
-            entity_type="brokerId",
-            about=(
-                "Broker id of the asking follower, or -1 for a consumer. The default -2 stands in where the request"
-                " does not say, as before version 3."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetForLeaderTopic",
-            default=(),
-            struct=OffsetForLeaderTopic,
-            about="Topics to look up.",
-        ),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic),
     )
 
     def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = kipwire.DEFAULT) -> None:

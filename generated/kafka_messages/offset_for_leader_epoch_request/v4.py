@@ -48,19 +48,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iiix").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch the asker believes is current, by which the broker fences outdated requests; -1 skips"
-                " the check."
-            ),
-        ),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="The epoch whose end offset is wanted."),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
@@ -121,16 +111,7 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -138,7 +119,6 @@ class OffsetForLeaderTopic(kipwire.Struct):
             default=(),
             struct=OffsetForLeaderPartition,
             compact=True,
-            about="Partitions of this topic to look up.",
         ),
     )
 
@@ -230,26 +210,9 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
         kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-2,
-            ignorable=True,
-            entity_type="brokerId",
-            about=(
-                "Broker id of the asking follower, or -1 for a consumer. The default -2 stands in where the request"
-                " does not say, as before version 3."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetForLeaderTopic",
-            default=(),
-            struct=OffsetForLeaderTopic,
-            compact=True,
-            about="Topics to look up.",
+            "topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic, compact=True
         ),
     )
 

@@ -41,28 +41,10 @@ class EpochEndOffset(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">hiiq").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "The epoch the end offset belongs to: the largest known to the leader that is not above the one "
-                "asked for; -1 if undefined."
-            ),
-        ),
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=-1,
-            about="Offset just past the last record of that epoch; -1 if it is not known.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
 
     def __init__(
@@ -115,17 +97,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic", "Topic", "string", default="", map_key=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]EpochEndOffset",
-            default=(),
-            struct=EpochEndOffset,
-            about="Results for the single partitions of this topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", default=(), struct=EpochEndOffset),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = kipwire.DEFAULT) -> None:
@@ -195,24 +168,9 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetForLeaderTopicResult",
-            default=(),
-            struct=OffsetForLeaderTopicResult,
-            about="Results, grouped by topic.",
+            "topics", "Topics", "[]OffsetForLeaderTopicResult", default=(), struct=OffsetForLeaderTopicResult
         ),
     )
 

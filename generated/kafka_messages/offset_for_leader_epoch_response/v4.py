@@ -49,28 +49,10 @@ class EpochEndOffset(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">hiiqx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome for this partition; 0 means no error."
-        ),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "The epoch the end offset belongs to: the largest known to the leader that is not above the one "
-                "asked for; -1 if undefined."
-            ),
-        ),
-        kipwire.Field(
-            "end_offset",
-            "EndOffset",
-            "int64",
-            default=-1,
-            about="Offset just past the last record of that epoch; -1 if it is not known.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
 
     def __init__(
@@ -135,25 +117,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic",
-            "Topic",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]EpochEndOffset",
-            default=(),
-            struct=EpochEndOffset,
-            compact=True,
-            about="Results for the single partitions of this topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", default=(), struct=EpochEndOffset, compact=True),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = kipwire.DEFAULT) -> None:
@@ -243,17 +208,7 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -261,7 +216,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             default=(),
             struct=OffsetForLeaderTopicResult,
             compact=True,
-            about="Results, grouped by topic.",
         ),
     )
 

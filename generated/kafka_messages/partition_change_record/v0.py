@@ -77,46 +77,14 @@ class PartitionChangeRecord(kipwire.Message):
     TAGS = frozenset({0, 1, 2, 3, 4, 5})
     DECLARED_TAGS = frozenset({0, 1, 2, 3, 4, 5, 6, 7, 8})
     FIELDS = (
+        kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partition_id",
-            "PartitionId",
-            "int32",
-            default=-1,
-            about="Number of the partition within its topic; -1 (default) = not set.",
+            "isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"
         ),
+        kipwire.Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
         kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic that the partition belongs to."
-        ),
-        kipwire.Field(
-            "isr",
-            "Isr",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            entity_type="brokerId",
-            about="New set of in-sync replicas, as broker ids; null (default) = unchanged.",
-        ),
-        kipwire.Field(
-            "leader",
-            "Leader",
-            "int32",
-            default=-2,
-            tag=1,
-            entity_type="brokerId",
-            about="Broker id of the new leader; -1 = there is none now, -2 (default) = unchanged.",
-        ),
-        kipwire.Field(
-            "replicas",
-            "Replicas",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=2,
-            entity_type="brokerId",
-            about="New list of replicas, as broker ids, with the preferred leader first; null (default) = unchanged.",
+            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, tag=2, entity_type="brokerId"
         ),
         kipwire.Field(
             "removing_replicas",
@@ -127,10 +95,6 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=3,
             entity_type="brokerId",
-            about=(
-                "Brokers whose replicas an ongoing reassignment is removing; empty = none now, null (default) = "
-                "unchanged."
-            ),
         ),
         kipwire.Field(
             "adding_replicas",
@@ -141,22 +105,8 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=4,
             entity_type="brokerId",
-            about=(
-                "Brokers on which an ongoing reassignment is adding replicas; empty = none now, null (default) = "
-                "unchanged."
-            ),
         ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=-1,
-            tag=5,
-            about=(
-                "Whether the leader still recovers from an unclean election (KIP-704): 0 recovered, 1 recovering, "
-                "-1 (default) = unchanged."
-            ),
-        ),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
     )
 
     def __init__(

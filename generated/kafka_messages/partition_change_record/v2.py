@@ -87,46 +87,14 @@ class PartitionChangeRecord(kipwire.Message):
     TAGS = frozenset({0, 1, 2, 3, 4, 5, 6, 7, 8})
     DECLARED_TAGS = frozenset({0, 1, 2, 3, 4, 5, 6, 7, 8})
     FIELDS = (
+        kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partition_id",
-            "PartitionId",
-            "int32",
-            default=-1,
-            about="Number of the partition within its topic; -1 (default) = not set.",
+            "isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"
         ),
+        kipwire.Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
         kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic that the partition belongs to."
-        ),
-        kipwire.Field(
-            "isr",
-            "Isr",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=0,
-            entity_type="brokerId",
-            about="New set of in-sync replicas, as broker ids; null (default) = unchanged.",
-        ),
-        kipwire.Field(
-            "leader",
-            "Leader",
-            "int32",
-            default=-2,
-            tag=1,
-            entity_type="brokerId",
-            about="Broker id of the new leader; -1 = there is none now, -2 (default) = unchanged.",
-        ),
-        kipwire.Field(
-            "replicas",
-            "Replicas",
-            "[]int32",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=2,
-            entity_type="brokerId",
-            about="New list of replicas, as broker ids, with the preferred leader first; null (default) = unchanged.",
+            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, tag=2, entity_type="brokerId"
         ),
         kipwire.Field(
             "removing_replicas",
@@ -137,10 +105,6 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=3,
             entity_type="brokerId",
-            about=(
-                "Brokers whose replicas an ongoing reassignment is removing; empty = none now, null (default) = "
-                "unchanged."
-            ),
         ),
         kipwire.Field(
             "adding_replicas",
@@ -151,35 +115,9 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=4,
             entity_type="brokerId",
-            about=(
-                "Brokers on which an ongoing reassignment is adding replicas; empty = none now, null (default) = "
-                "unchanged."
-            ),
         ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=-1,
-            tag=5,
-            about=(
-                "Whether the leader still recovers from an unclean election (KIP-704): 0 recovered, 1 recovering, "
-                "-1 (default) = unchanged."
-            ),
-        ),
-        kipwire.Field(
-            "directories",
-            "Directories",
-            "[]uuid",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=8,
-            about=(
-                "Ids of the log directories of the replicas, in the order of the replica list (KIP-858); null "
-                "(default) = unchanged. From version 1 on."
-            ),
-        ),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
+        kipwire.Field("directories", "Directories", "[]uuid", default=None, nullable=True, compact=True, tag=8),
         kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
@@ -189,10 +127,6 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=6,
             entity_type="brokerId",
-            about=(
-                "New set of eligible leader replicas, which hold all committed data though out of the ISR "
-                "(KIP-966); null (default) = unchanged. From version 2 on."
-            ),
         ),
         kipwire.Field(
             "last_known_elr",
@@ -203,10 +137,6 @@ class PartitionChangeRecord(kipwire.Message):
             compact=True,
             tag=7,
             entity_type="brokerId",
-            about=(
-                "New set of former eligible leaders kept for an unclean recovery (KIP-966); null (default) = "
-                "unchanged. From version 2 on."
-            ),
         ),
     )
 

@@ -77,84 +77,18 @@ class PartitionRecord(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0, 1, 2})
     FIELDS = (
+        kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("replicas", "Replicas", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("isr", "Isr", "[]int32", default=(), compact=True),
         kipwire.Field(
-            "partition_id",
-            "PartitionId",
-            "int32",
-            default=-1,
-            about="Number of the partition within its topic; -1 (default) = not set.",
+            "removing_replicas", "RemovingReplicas", "[]int32", default=(), compact=True, entity_type="brokerId"
         ),
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic that the partition belongs to."
-        ),
-        kipwire.Field(
-            "replicas",
-            "Replicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Broker ids of the partition's replicas, with the preferred leader first.",
-        ),
-        kipwire.Field(
-            "isr",
-            "Isr",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Broker ids of the replicas that are in sync with the leader.",
-        ),
-        kipwire.Field(
-            "removing_replicas",
-            "RemovingReplicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers whose replicas an ongoing reassignment is removing; empty = none.",
-        ),
-        kipwire.Field(
-            "adding_replicas",
-            "AddingReplicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            entity_type="brokerId",
-            about="Brokers on which an ongoing reassignment is adding replicas; empty = none.",
-        ),
-        kipwire.Field(
-            "leader",
-            "Leader",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Broker id of the leader; -1 (default) = there is none.",
-        ),
-        kipwire.Field(
-            "leader_recovery_state",
-            "LeaderRecoveryState",
-            "int8",
-            default=0,
-            tag=0,
-            about=(
-                "Whether the leader still recovers from an unclean election (KIP-704): 0 (default) recovered, 1 "
-                "recovering."
-            ),
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about="Epoch of the leadership, which grows with every change of leader; -1 (default) = not set.",
-        ),
-        kipwire.Field(
-            "partition_epoch",
-            "PartitionEpoch",
-            "int32",
-            default=-1,
-            about="Version of the partition's state, which grows with every change to it; -1 (default) = not set.",
-        ),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", default=(), compact=True, entity_type="brokerId"),
+        kipwire.Field("leader", "Leader", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, tag=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=-1),
     )
 
     def __init__(

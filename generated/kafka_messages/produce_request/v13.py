@@ -51,19 +51,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "records",
-            "Records",
-            "records",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "The record batch to append to the partition, encoded in Kafka's record batch format (magic 2); "
-                "nullable on the wire."
-            ),
-        ),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
@@ -144,15 +133,7 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            map_key=True,
-            about="Unique id of the topic, in place of its name. Since version 13 (KIP-516).",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
         kipwire.Field(
             "partition_data",
             "PartitionData",
@@ -160,7 +141,6 @@ class TopicProduceData(kipwire.Struct):
             default=(),
             struct=PartitionProduceData,
             compact=True,
-            about="The records for each partition of this topic.",
         ),
     )
 
@@ -249,38 +229,11 @@ class ProduceRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="transactionalId",
-            about=(
-                "Transactional id of the producer if the records are part of a transaction (KIP-98); null " "otherwise."
-            ),
         ),
+        kipwire.Field("acks", "Acks", "int16", default=0),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field(
-            "acks",
-            "Acks",
-            "int16",
-            default=0,
-            about=(
-                "Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which "
-                "case the broker sends no response."
-            ),
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers with "
-                "a timeout."
-            ),
-        ),
-        kipwire.Field(
-            "topic_data",
-            "TopicData",
-            "[]TopicProduceData",
-            default=(),
-            struct=TopicProduceData,
-            compact=True,
-            about="The records to append, grouped by topic.",
+            "topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData, compact=True
         ),
     )
 

@@ -38,18 +38,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "records",
-            "Records",
-            "records",
-            default=None,
-            nullable=True,
-            about=(
-                "The record batch to append to the partition, encoded in Kafka's record batch format (magic 2); "
-                "nullable on the wire."
-            ),
-        ),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
 
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
@@ -102,23 +92,9 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 12; from 13 on see TopicId.",
-        ),
-        kipwire.Field(
-            "partition_data",
-            "PartitionData",
-            "[]PartitionProduceData",
-            default=(),
-            struct=PartitionProduceData,
-            about="The records for each partition of this topic.",
+            "partition_data", "PartitionData", "[]PartitionProduceData", default=(), struct=PartitionProduceData
         ),
     )
 
@@ -194,44 +170,11 @@ class ProduceRequest(kipwire.Message):
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default=None,
-            nullable=True,
-            entity_type="transactionalId",
-            about=(
-                "Transactional id of the producer if the records are part of a transaction (KIP-98); null " "otherwise."
-            ),
+            "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"
         ),
-        kipwire.Field(
-            "acks",
-            "Acks",
-            "int16",
-            default=0,
-            about=(
-                "Acknowledgement awaited: -1 from all in-sync replicas, 1 from the leader only, 0 none, in which "
-                "case the broker sends no response."
-            ),
-        ),
-        kipwire.Field(
-            "timeout_ms",
-            "TimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker may wait for the acknowledgements demanded by Acks before it answers with "
-                "a timeout."
-            ),
-        ),
-        kipwire.Field(
-            "topic_data",
-            "TopicData",
-            "[]TopicProduceData",
-            default=(),
-            struct=TopicProduceData,
-            about="The records to append, grouped by topic.",
-        ),
+        kipwire.Field("acks", "Acks", "int16", default=0),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData),
     )
 
     def __init__(

@@ -63,17 +63,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text")
     FIELDS = (
+        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
         kipwire.Field(
-            "batch_index", "BatchIndex", "int32", default=0, about="Position of the offending record within the batch."
-        ),
-        kipwire.Field(
-            "batch_index_error_message",
-            "BatchIndexErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="What is wrong with that record; null if there is no text.",
+            "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
 
@@ -162,21 +154,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Node id of the current leader; -1 if unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about="Latest leader epoch the broker knows for the partition; -1 if unknown.",
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
@@ -246,40 +225,11 @@ class PartitionProduceResponse(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the records were appended to this partition as demanded; 0 means no error.",
-        ),
-        kipwire.Field(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            default=0,
-            about="Offset given to the first of the appended records; -1 if nothing was appended.",
-        ),
-        kipwire.Field(
-            "log_append_time_ms",
-            "LogAppendTimeMs",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log "
-                "append time; -1 if the producer's timestamps were kept."
-            ),
-        ),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset the partition's log still holds; -1 if unknown. Since version 5.",
-        ),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field(
             "record_errors",
             "RecordErrors",
@@ -288,32 +238,12 @@ class PartitionProduceResponse(kipwire.Struct):
             struct=BatchIndexAndErrorMessage,
             compact=True,
             ignorable=True,
-            about="The individual records that caused the batch to be rejected (KIP-467). Since version 8.",
         ),
         kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Summary of why the batch was rejected; null if there is no error or no text. Since version 8 "
-                "(KIP-467)."
-            ),
+            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
         kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "LeaderIdAndEpoch",
-            default=(),
-            struct=LeaderIdAndEpoch,
-            tag=0,
-            about=(
-                "Who leads the partition now, given when the request reached a broker that does not (KIP-951). "
-                "Tagged field since version 10."
-            ),
+            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch, tag=0
         ),
     )
 
@@ -442,15 +372,7 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            map_key=True,
-            about="Unique id of the topic, in place of its name. Since version 13 (KIP-516).",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
         kipwire.Field(
             "partition_responses",
             "PartitionResponses",
@@ -458,7 +380,6 @@ class TopicProduceResponse(kipwire.Struct):
             default=(),
             struct=PartitionProduceResponse,
             compact=True,
-            about="The outcome for each partition of the topic.",
         ),
     )
 
@@ -531,26 +452,10 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Id of the broker whose address follows.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of that broker."),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port of that broker."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack of that broker; null if none is configured.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -674,34 +579,11 @@ class ProduceResponse(kipwire.Message):
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field(
-            "responses",
-            "Responses",
-            "[]TopicProduceResponse",
-            default=(),
-            struct=TopicProduceResponse,
-            compact=True,
-            about="The outcomes, grouped by topic.",
+            "responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse, compact=True
         ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated.",
-        ),
-        kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            tag=0,
-            about=(
-                "Addresses of the brokers named as current leaders, sparing the client a metadata request "
-                "(KIP-951). Tagged field since version 10."
-            ),
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
 

@@ -39,32 +39,10 @@ class PartitionProduceResponse(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ihqq").iter_unpack
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the records were appended to this partition as demanded; 0 means no error.",
-        ),
-        kipwire.Field(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            default=0,
-            about="Offset given to the first of the appended records; -1 if nothing was appended.",
-        ),
-        kipwire.Field(
-            "log_append_time_ms",
-            "LogAppendTimeMs",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log "
-                "append time; -1 if the producer's timestamps were kept."
-            ),
-        ),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
     )
 
     def __init__(
@@ -117,23 +95,13 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 12; from 13 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
         kipwire.Field(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
             default=(),
             struct=PartitionProduceResponse,
-            about="The outcome for each partition of the topic.",
         ),
     )
 
@@ -207,22 +175,8 @@ class ProduceResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]TopicProduceResponse",
-            default=(),
-            struct=TopicProduceResponse,
-            about="The outcomes, grouped by topic.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated.",
-        ),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
 
     def __init__(self, *, responses: list[TopicProduceResponse] = kipwire.DEFAULT, throttle_time_ms: int = 0) -> None:

@@ -49,17 +49,9 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text")
     FIELDS = (
+        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
         kipwire.Field(
-            "batch_index", "BatchIndex", "int32", default=0, about="Position of the offending record within the batch."
-        ),
-        kipwire.Field(
-            "batch_index_error_message",
-            "BatchIndexErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="What is wrong with that record; null if there is no text.",
+            "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
 
@@ -165,40 +157,11 @@ class PartitionProduceResponse(kipwire.Struct):
     FLEXIBLE = True
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the records were appended to this partition as demanded; 0 means no error.",
-        ),
-        kipwire.Field(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            default=0,
-            about="Offset given to the first of the appended records; -1 if nothing was appended.",
-        ),
-        kipwire.Field(
-            "log_append_time_ms",
-            "LogAppendTimeMs",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Broker time stamped on the records, in milliseconds since the Unix epoch, if the topic uses log "
-                "append time; -1 if the producer's timestamps were kept."
-            ),
-        ),
-        kipwire.Field(
-            "log_start_offset",
-            "LogStartOffset",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="First offset the partition's log still holds; -1 if unknown. Since version 5.",
-        ),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field(
             "record_errors",
             "RecordErrors",
@@ -207,20 +170,9 @@ class PartitionProduceResponse(kipwire.Struct):
             struct=BatchIndexAndErrorMessage,
             compact=True,
             ignorable=True,
-            about="The individual records that caused the batch to be rejected (KIP-467). Since version 8.",
         ),
         kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Summary of why the batch was rejected; null if there is no error or no text. Since version 8 "
-                "(KIP-467)."
-            ),
+            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
     )
 
@@ -330,15 +282,7 @@ class TopicProduceResponse(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 12; from 13 on see TopicId.",
+            "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
         kipwire.Field(
             "partition_responses",
@@ -347,7 +291,6 @@ class TopicProduceResponse(kipwire.Struct):
             default=(),
             struct=PartitionProduceResponse,
             compact=True,
-            about="The outcome for each partition of the topic.",
         ),
     )
 
@@ -443,22 +386,9 @@ class ProduceResponse(kipwire.Message):
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field(
-            "responses",
-            "Responses",
-            "[]TopicProduceResponse",
-            default=(),
-            struct=TopicProduceResponse,
-            compact=True,
-            about="The outcomes, grouped by topic.",
+            "responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse, compact=True
         ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about="Milliseconds the producer should pause because it exceeded a quota; 0 when no quota was violated.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
 
     def __init__(self, *, responses: list[TopicProduceResponse] = kipwire.DEFAULT, throttle_time_ms: int = 0) -> None:

@@ -40,28 +40,9 @@ class ProducerIdsRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Broker that received the block of producer ids.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=-1,
-            about="Epoch under which that broker was registered when it asked for the block; -1 if not set.",
-        ),
-        kipwire.Field(
-            "next_producer_id",
-            "NextProducerId",
-            "int64",
-            default=0,
-            about="First producer id still unassigned, at which the next block will start.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("next_producer_id", "NextProducerId", "int64", default=0),
     )
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, next_producer_id: int = 0) -> None:

@@ -52,65 +52,14 @@ class ProducerEntry(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">qhiqiqiq").iter_unpack
     FIELDS = (
-        kipwire.Field("producer_id", "ProducerId", "int64", default=0, about="Id of the producer the entry is about."),
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int16",
-            default=0,
-            about="Latest epoch of the producer id seen on this partition; writes with an older one are fenced.",
-        ),
-        kipwire.Field(
-            "last_sequence",
-            "LastSequence",
-            "int32",
-            default=0,
-            about="Sequence number of the last record the producer wrote; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "last_offset",
-            "LastOffset",
-            "int64",
-            default=0,
-            about="Offset of the last record the producer wrote; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            about="Difference between the last and the first offset of the producer's latest batch.",
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=0,
-            about=(
-                "Timestamp of the producer's latest write, in milliseconds since the Unix epoch, from which its "
-                "expiry is reckoned."
-            ),
-        ),
-        kipwire.Field(
-            "coordinator_epoch",
-            "CoordinatorEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the transaction coordinator that wrote the latest commit or abort marker for the "
-                "producer; -1 if there is none."
-            ),
-        ),
-        kipwire.Field(
-            "current_txn_first_offset",
-            "CurrentTxnFirstOffset",
-            "int64",
-            default=0,
-            about=(
-                "Offset at which the producer's open transaction began on this partition; -1 if no transaction is "
-                "open."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("last_sequence", "LastSequence", "int32", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", default=0),
     )
 
     def __init__(
@@ -207,21 +156,8 @@ class ProducerSnapshot(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "crc",
-            "Crc",
-            "uint32",
-            default=0,
-            about="CRC-32C checksum of the data that follows it in the file, to detect damage.",
-        ),
-        kipwire.Field(
-            "producer_entries",
-            "ProducerEntries",
-            "[]ProducerEntry",
-            default=(),
-            struct=ProducerEntry,
-            about="One entry per producer that is active on the partition.",
-        ),
+        kipwire.Field("crc", "Crc", "uint32", default=0),
+        kipwire.Field("producer_entries", "ProducerEntries", "[]ProducerEntry", default=(), struct=ProducerEntry),
     )
 
     def __init__(self, *, crc: int = 0, producer_entries: list[ProducerEntry] = kipwire.DEFAULT) -> None:

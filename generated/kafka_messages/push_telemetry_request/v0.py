@@ -57,51 +57,11 @@ class PushTelemetryRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "client_instance_id",
-            "ClientInstanceId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the client instance, as assigned in GetTelemetrySubscriptions.",
-        ),
-        kipwire.Field(
-            "subscription_id",
-            "SubscriptionId",
-            "int32",
-            default=0,
-            about=(
-                "Subscription under which the metrics were collected; the broker rejects a push whose id is no "
-                "longer current."
-            ),
-        ),
-        kipwire.Field(
-            "terminating",
-            "Terminating",
-            "bool",
-            default=False,
-            about=(
-                "Whether the client is shutting down and this is its last push, which may come before the interval "
-                "is over."
-            ),
-        ),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int8",
-            default=0,
-            about="How Metrics is compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
-        ),
-        kipwire.Field(
-            "metrics",
-            "Metrics",
-            "bytes",
-            default=b"",
-            compact=True,
-            about=(
-                "Metrics in the protobuf format of OpenTelemetry (OTLP MetricsData), compressed as CompressionType "
-                "says."
-            ),
-        ),
+        kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
+        kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
+        kipwire.Field("terminating", "Terminating", "bool", default=False),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0),
+        kipwire.Field("metrics", "Metrics", "bytes", default=b"", compact=True),
     )
 
     def __init__(

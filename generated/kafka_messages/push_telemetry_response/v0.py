@@ -39,20 +39,8 @@ class PushTelemetryResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the push, e.g. unknown subscription or too large; 0 if no error.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0) -> None:

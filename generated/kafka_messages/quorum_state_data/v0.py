@@ -45,7 +45,7 @@ class Voter(kipwire.Struct):
 
     FLEXIBLE = True
     _ROWS = struct.Struct(">ix").iter_unpack
-    FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter."),)
+    FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
 
     def __init__(self, *, voter_id: int = 0) -> None:
         self.voter_id = voter_id
@@ -112,57 +112,13 @@ class QuorumStateData(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("voted_id", "VotedId", "int32", default=-1),
+        kipwire.Field("applied_offset", "AppliedOffset", "int64", default=0),
         kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the cluster the state belongs to. Only version 0.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=-1,
-            about="Node id of the leader of the current epoch; -1 (the default) if none is known.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about="Latest quorum epoch the node has seen; -1 (the default) if not set.",
-        ),
-        kipwire.Field(
-            "voted_id",
-            "VotedId",
-            "int32",
-            default=-1,
-            about=(
-                "Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has not "
-                "voted."
-            ),
-        ),
-        kipwire.Field(
-            "applied_offset",
-            "AppliedOffset",
-            "int64",
-            default=0,
-            about="Log offset up to which this state was meant to have been applied. Only version 0.",
-        ),
-        kipwire.Field(
-            "current_voters",
-            "CurrentVoters",
-            "[]Voter",
-            default=(),
-            struct=Voter,
-            nullable=True,
-            compact=True,
-            about=(
-                "The voters of the quorum known to the node; nullable. Only version 0, as from KIP-853 on the voter"
-                " set is kept in the log itself."
-            ),
+            "current_voters", "CurrentVoters", "[]Voter", default=(), struct=Voter, nullable=True, compact=True
         ),
     )
 

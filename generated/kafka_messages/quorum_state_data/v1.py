@@ -44,40 +44,10 @@ class QuorumStateData(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=-1,
-            about="Node id of the leader of the current epoch; -1 (the default) if none is known.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about="Latest quorum epoch the node has seen; -1 (the default) if not set.",
-        ),
-        kipwire.Field(
-            "voted_id",
-            "VotedId",
-            "int32",
-            default=-1,
-            about=(
-                "Node id of the candidate this node voted for in the current epoch; -1 (the default) if it has not "
-                "voted."
-            ),
-        ),
-        kipwire.Field(
-            "voted_directory_id",
-            "VotedDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about=(
-                "Metadata log directory id of the candidate voted for; all zeros if not known or no vote was cast. "
-                "Since version 1 (KIP-853)."
-            ),
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("voted_id", "VotedId", "int32", default=-1),
+        kipwire.Field("voted_directory_id", "VotedDirectoryId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(

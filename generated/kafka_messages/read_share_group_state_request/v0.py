@@ -48,14 +48,8 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iix").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the reading leader, by which the coordinator fences former leaders.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, partition: int = 0, leader_epoch: int = 0) -> None:
@@ -114,16 +108,8 @@ class ReadStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic (KIP-516)."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Partitions of the topic whose state is read.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -197,23 +183,8 @@ class ReadShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the share group whose state is read.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]ReadStateData",
-            default=(),
-            struct=ReadStateData,
-            compact=True,
-            about="Partitions to read, grouped by topic.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]ReadStateData", default=(), struct=ReadStateData, compact=True),
     )
 
     def __init__(self, *, group_id: str = "", topics: list[ReadStateData] = kipwire.DEFAULT) -> None:

@@ -54,26 +54,10 @@ class StateBatch(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "first_offset", "FirstOffset", "int64", default=0, about="Offset of the first record in the range."
-        ),
-        kipwire.Field(
-            "last_offset", "LastOffset", "int64", default=0, about="Offset of the last record in the range, inclusive."
-        ),
-        kipwire.Field(
-            "delivery_state",
-            "DeliveryState",
-            "int8",
-            default=0,
-            about="State of all records in the range: 0 available, 2 acknowledged, 4 archived.",
-        ),
-        kipwire.Field(
-            "delivery_count",
-            "DeliveryCount",
-            "int16",
-            default=0,
-            about="How often delivery of the records in the range has been attempted.",
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
 
     def __init__(
@@ -146,49 +130,12 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Index of the partition within its topic."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the state of this partition could be read; 0 if no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Readable explanation of this partition's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the share-partition's state, raised when the state is initialized anew, e.g. by an offset"
-                " reset."
-            ),
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about="Offset of the first record still open for delivery (SPSO); -1 if not initialized yet.",
-        ),
-        kipwire.Field(
-            "state_batches",
-            "StateBatches",
-            "[]StateBatch",
-            default=(),
-            struct=StateBatch,
-            compact=True,
-            about="Delivery state of ranges of records from StartOffset on.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
 
     def __init__(
@@ -289,15 +236,9 @@ class ReadStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic (KIP-516)."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            compact=True,
-            about="State of each partition of the topic.",
+            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
 
@@ -370,15 +311,7 @@ class ReadShareGroupStateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]ReadStateResult",
-            default=(),
-            struct=ReadStateResult,
-            compact=True,
-            about="State per partition, grouped by topic.",
-        ),
+        kipwire.Field("results", "Results", "[]ReadStateResult", default=(), struct=ReadStateResult, compact=True),
     )
 
     def __init__(self, *, results: list[ReadStateResult] = kipwire.DEFAULT) -> None:

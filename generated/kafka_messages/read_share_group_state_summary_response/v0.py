@@ -57,43 +57,12 @@ class PartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text", "i", "i", "q")
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of reading this share-partition; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of this share-partition's error for humans; null (default) = none.",
-        ),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the stored share-partition state, raised when it is initialized or reset.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the share-partition as stored with its state.",
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about=(
-                "Offset at which the share-partition begins, that is, of the first record not yet dealt with; -1 = "
-                "not initialized."
-            ),
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
     )
 
     def __init__(
@@ -200,15 +169,9 @@ class ReadStateSummaryResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            compact=True,
-            about="One summary per partition asked for.",
+            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
 
@@ -283,13 +246,7 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "results",
-            "Results",
-            "[]ReadStateSummaryResult",
-            default=(),
-            struct=ReadStateSummaryResult,
-            compact=True,
-            about="The summaries, grouped by topic.",
+            "results", "Results", "[]ReadStateSummaryResult", default=(), struct=ReadStateSummaryResult, compact=True
         ),
     )
 

@@ -67,54 +67,13 @@ class PartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text", "i", "i", "q", "i")
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of reading this share-partition; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of this share-partition's error for humans; null (default) = none.",
-        ),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the stored share-partition state, raised when it is initialized or reset.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the share-partition as stored with its state.",
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about=(
-                "Offset at which the share-partition begins, that is, of the first record not yet dealt with; -1 = "
-                "not initialized."
-            ),
-        ),
-        kipwire.Field(
-            "delivery_complete_count",
-            "DeliveryCompleteCount",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Number of records at or above the start offset whose delivery is finished; used to compute lag "
-                "(KIP-1226); -1 (default) = unknown. From version 1 on."
-            ),
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, ignorable=True),
     )
 
     def __init__(
@@ -226,15 +185,9 @@ class ReadStateSummaryResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            compact=True,
-            about="One summary per partition asked for.",
+            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
 
@@ -309,13 +262,7 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "results",
-            "Results",
-            "[]ReadStateSummaryResult",
-            default=(),
-            struct=ReadStateSummaryResult,
-            compact=True,
-            about="The summaries, grouped by topic.",
+            "results", "Results", "[]ReadStateSummaryResult", default=(), struct=ReadStateSummaryResult, compact=True
         ),
     )
 

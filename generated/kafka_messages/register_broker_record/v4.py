@@ -58,16 +58,10 @@ class BrokerEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Advertised host name or address."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="Advertised TCP port."),
-        kipwire.Field(
-            "security_protocol",
-            "SecurityProtocol",
-            "int16",
-            default=0,
-            about="Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
@@ -176,21 +170,9 @@ class BrokerFeature(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the feature."),
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest level of the feature the broker can work with.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest level of the feature the broker can work with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -312,95 +294,18 @@ class RegisterBrokerRecord(kipwire.Message):
     TAGS = frozenset({0, 1})
     DECLARED_TAGS = frozenset({0, 1})
     FIELDS = (
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", default=(), struct=BrokerEndpoint, compact=True),
+        kipwire.Field("features", "Features", "[]BrokerFeature", default=(), struct=BrokerFeature, compact=True),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("fenced", "Fenced", "bool", default=True),
+        kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "bool", default=False),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", default=(), compact=True, tag=0),
         kipwire.Field(
-            "broker_id", "BrokerId", "int32", default=0, entity_type="brokerId", about="Node id of the broker."
-        ),
-        kipwire.Field(
-            "is_migrating_zk_broker",
-            "IsMigratingZkBroker",
-            "bool",
-            default=False,
-            about=(
-                "true = a ZooKeeper-mode broker taking part in the migration to KRaft. Since version 2 (KIP-866); "
-                "default false."
-            ),
-        ),
-        kipwire.Field(
-            "incarnation_id",
-            "IncarnationId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Random id the broker process draws at each start, to tell its lives apart.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=0,
-            about="Epoch the controller gave to this registration; later requests with an older one are rejected.",
-        ),
-        kipwire.Field(
-            "end_points",
-            "EndPoints",
-            "[]BrokerEndpoint",
-            default=(),
-            struct=BrokerEndpoint,
-            compact=True,
-            about="Addresses at which the broker can be reached, one per listener.",
-        ),
-        kipwire.Field(
-            "features",
-            "Features",
-            "[]BrokerFeature",
-            default=(),
-            struct=BrokerFeature,
-            compact=True,
-            about="Features the broker's software supports, each with a range of levels (KIP-584).",
-        ),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Rack or zone the broker stands in; null = none configured.",
-        ),
-        kipwire.Field(
-            "fenced",
-            "Fenced",
-            "bool",
-            default=True,
-            about="true (default) = the broker is fenced off, it leads no partitions and is hidden from clients.",
-        ),
-        kipwire.Field(
-            "in_controlled_shutdown",
-            "InControlledShutdown",
-            "bool",
-            default=False,
-            about="true = the broker is shutting down in an orderly way. Since version 1 (KIP-841); default false.",
-        ),
-        kipwire.Field(
-            "log_dirs",
-            "LogDirs",
-            "[]uuid",
-            default=(),
-            compact=True,
-            tag=0,
-            about="Ids of the broker's online log directories. Tagged field since version 3 (KIP-858).",
-        ),
-        kipwire.Field(
-            "cordoned_log_dirs",
-            "CordonedLogDirs",
-            "[]uuid",
-            default=None,
-            nullable=True,
-            compact=True,
-            tag=1,
-            about=(
-                "Ids of log directories that shall receive no new partitions. Tagged field since version 4 "
-                "(KIP-1066); null = not given."
-            ),
+            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=1
         ),
     )
 

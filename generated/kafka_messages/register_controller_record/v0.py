@@ -55,23 +55,10 @@ class ControllerEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field(
-            "host",
-            "Host",
-            "string",
-            default="",
-            compact=True,
-            about="Host name or address of the controller on this listener.",
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the controller on this listener."),
-        kipwire.Field(
-            "security_protocol",
-            "SecurityProtocol",
-            "int16",
-            default=0,
-            about="Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
@@ -180,29 +167,9 @@ class ControllerFeature(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "h")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature, such as metadata.version.",
-        ),
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest level of the feature this controller can work with.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest level of the feature this controller can work with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -300,41 +267,14 @@ class RegisterControllerRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("controller_id", "ControllerId", "int32", default=0, about="Node id of the controller."),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=0),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False),
         kipwire.Field(
-            "incarnation_id",
-            "IncarnationId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Random id of the controller process, different after each restart.",
+            "end_points", "EndPoints", "[]ControllerEndpoint", default=(), struct=ControllerEndpoint, compact=True
         ),
         kipwire.Field(
-            "zk_migration_ready",
-            "ZkMigrationReady",
-            "bool",
-            default=False,
-            about=(
-                "Whether the controller was prepared to migrate a cluster from ZooKeeper; of historical interest "
-                "since ZooKeeper support was removed in Kafka 4.0."
-            ),
-        ),
-        kipwire.Field(
-            "end_points",
-            "EndPoints",
-            "[]ControllerEndpoint",
-            default=(),
-            struct=ControllerEndpoint,
-            compact=True,
-            about="Addresses at which the controller can be reached, one per listener.",
-        ),
-        kipwire.Field(
-            "features",
-            "Features",
-            "[]ControllerFeature",
-            default=(),
-            struct=ControllerFeature,
-            compact=True,
-            about="Features the controller supports, each with its range of versions (KIP-584).",
+            "features", "Features", "[]ControllerFeature", default=(), struct=ControllerFeature, compact=True
         ),
     )
 

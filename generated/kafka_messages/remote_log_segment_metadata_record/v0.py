@@ -65,9 +65,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
@@ -136,20 +136,9 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_id_partition",
-            "TopicIdPartition",
-            "TopicIdPartitionEntry",
-            default=(),
-            struct=TopicIdPartitionEntry,
-            about="Partition the segment comes from.",
+            "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", default=(), struct=TopicIdPartitionEntry
         ),
-        kipwire.Field(
-            "id",
-            "Id",
-            "uuid",
-            default=ZERO_UUID,
-            about="UUID made for this copy; a repeated attempt at copying the segment gets a new one.",
-        ),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
 
     def __init__(
@@ -207,14 +196,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="A leader epoch of the partition."),
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=0,
-            about="First offset in the segment that belongs to this leader epoch.",
-        ),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
 
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
@@ -313,25 +296,12 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             "RemoteLogSegmentIdEntry",
             default=(),
             struct=RemoteLogSegmentIdEntry,
-            about="Identifies the remote copy of the segment.",
         ),
-        kipwire.Field("start_offset", "StartOffset", "int64", default=0, about="First offset in the segment."),
-        kipwire.Field("end_offset", "EndOffset", "int64", default=0, about="Last offset in the segment, inclusive."),
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0, about="Id of the broker that issued this event."),
-        kipwire.Field(
-            "max_timestamp_ms",
-            "MaxTimestampMs",
-            "int64",
-            default=0,
-            about="Largest record timestamp in the segment, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "event_timestamp_ms",
-            "EventTimestampMs",
-            "int64",
-            default=0,
-            about="When this event was issued, in milliseconds since the Unix epoch.",
-        ),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
         kipwire.Field(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
@@ -339,48 +309,11 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             default=(),
             struct=SegmentLeaderEpochEntry,
             compact=True,
-            about="Leader epochs that occur in the segment and where each begins.",
         ),
-        kipwire.Field(
-            "segment_size_in_bytes",
-            "SegmentSizeInBytes",
-            "int32",
-            default=0,
-            about="Size of the segment's log data in bytes.",
-        ),
-        kipwire.Field(
-            "custom_metadata",
-            "CustomMetadata",
-            "bytes",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Opaque data which the remote storage plugin wants kept with the segment (KIP-917); null if there "
-                "is none."
-            ),
-        ),
-        kipwire.Field(
-            "remote_log_segment_state",
-            "RemoteLogSegmentState",
-            "int8",
-            default=0,
-            about=(
-                "Stage of the segment's life: 0 copying started, 1 copying finished, 2 deletion started, 3 deletion"
-                " finished."
-            ),
-        ),
-        kipwire.Field(
-            "txn_index_empty",
-            "TxnIndexEmpty",
-            "bool",
-            default=False,
-            tag=0,
-            about=(
-                "True if the segment has no aborted transactions in its index, so that fetching that index can be "
-                "skipped."
-            ),
-        ),
+        kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
 
     def __init__(

@@ -53,8 +53,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0, about="Number of the leader epoch."),
-        kipwire.Field("offset", "Offset", "int64", default=0, about="First offset belonging to this leader epoch."),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
 
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
@@ -147,34 +147,12 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "segment_id", "SegmentId", "uuid", default=ZERO_UUID, about="Unique id of the remote log segment."
-        ),
-        kipwire.Field("start_offset", "StartOffset", "int64", default=0, about="Offset of the segment's first record."),
-        kipwire.Field(
-            "end_offset", "EndOffset", "int64", default=0, about="Offset of the segment's last record (inclusive)."
-        ),
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            about="Broker that produced the latest event about the segment.",
-        ),
-        kipwire.Field(
-            "max_timestamp_ms",
-            "MaxTimestampMs",
-            "int64",
-            default=0,
-            about="Largest record timestamp in the segment, in milliseconds since the epoch.",
-        ),
-        kipwire.Field(
-            "event_timestamp_ms",
-            "EventTimestampMs",
-            "int64",
-            default=0,
-            about="Time of the latest event about the segment, in milliseconds since the epoch.",
-        ),
+        kipwire.Field("segment_id", "SegmentId", "uuid", default=ZERO_UUID),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
         kipwire.Field(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
@@ -182,44 +160,11 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             default=(),
             struct=SegmentLeaderEpochEntry,
             compact=True,
-            about="Leader epochs that occur in the segment, with the offset each begins at.",
         ),
-        kipwire.Field(
-            "segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0, about="Size of the segment in bytes."
-        ),
-        kipwire.Field(
-            "custom_metadata",
-            "CustomMetadata",
-            "bytes",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are"
-                " none (KIP-917)."
-            ),
-        ),
-        kipwire.Field(
-            "remote_log_segment_state",
-            "RemoteLogSegmentState",
-            "int8",
-            default=0,
-            about=(
-                "State of the segment in remote storage: 0 copy started, 1 copy finished, 2 deletion started, 3 "
-                "deletion finished."
-            ),
-        ),
-        kipwire.Field(
-            "txn_index_empty",
-            "TxnIndexEmpty",
-            "bool",
-            default=False,
-            tag=0,
-            about=(
-                "True if the segment's transaction index holds no aborted transactions, so that it need not be "
-                "fetched from remote storage (tagged)."
-            ),
-        ),
+        kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
 
     def __init__(

@@ -52,9 +52,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
@@ -123,14 +123,9 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_id_partition",
-            "TopicIdPartition",
-            "TopicIdPartitionEntry",
-            default=(),
-            struct=TopicIdPartitionEntry,
-            about="Partition the segment belongs to, with topic name and topic id.",
+            "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", default=(), struct=TopicIdPartitionEntry
         ),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the remote log segment."),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
 
     def __init__(
@@ -211,38 +206,11 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
             "RemoteLogSegmentIdEntry",
             default=(),
             struct=RemoteLogSegmentIdEntry,
-            about="Identifies the segment whose state changes.",
         ),
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0, about="Broker that produced this event."),
-        kipwire.Field(
-            "event_timestamp_ms",
-            "EventTimestampMs",
-            "int64",
-            default=0,
-            about="Time at which this event was produced, in milliseconds since the epoch.",
-        ),
-        kipwire.Field(
-            "custom_metadata",
-            "CustomMetadata",
-            "bytes",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Bytes the remote storage plugin wants to keep with the segment, opaque to Kafka; null if there are"
-                " none (KIP-917)."
-            ),
-        ),
-        kipwire.Field(
-            "remote_log_segment_state",
-            "RemoteLogSegmentState",
-            "int8",
-            default=0,
-            about=(
-                "State the segment has moved to: 0 copy started, 1 copy finished, 2 deletion started, 3 deletion "
-                "finished."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
     )
 
     def __init__(

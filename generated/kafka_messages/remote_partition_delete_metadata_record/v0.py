@@ -45,9 +45,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
@@ -127,28 +127,11 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_id_partition",
-            "TopicIdPartition",
-            "TopicIdPartitionEntry",
-            default=(),
-            struct=TopicIdPartitionEntry,
-            about="Partition whose remote data is removed, with topic name and topic id.",
+            "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", default=(), struct=TopicIdPartitionEntry
         ),
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0, about="Broker that produced this event."),
-        kipwire.Field(
-            "event_timestamp_ms",
-            "EventTimestampMs",
-            "int64",
-            default=0,
-            about="Time at which this event was produced, in milliseconds since the epoch.",
-        ),
-        kipwire.Field(
-            "remote_partition_delete_state",
-            "RemotePartitionDeleteState",
-            "int8",
-            default=0,
-            about="Progress of the removal: 0 marked for deletion, 1 deletion started, 2 deletion finished.",
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", default=0),
     )
 
     def __init__(

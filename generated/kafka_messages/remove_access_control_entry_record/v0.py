@@ -37,11 +37,7 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "id", "Id", "uuid", default=ZERO_UUID, about="Id of the ACL to remove, as given when it was added."
-        ),
-    )
+    FIELDS = (kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),)
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID) -> None:
         self.id = id

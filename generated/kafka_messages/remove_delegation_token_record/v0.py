@@ -39,11 +39,7 @@ class RemoveDelegationTokenRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "token_id", "TokenId", "string", default="", compact=True, about="Id of the token that is removed."
-        ),
-    )
+    FIELDS = (kipwire.Field("token_id", "TokenId", "string", default="", compact=True),)
 
     def __init__(self, *, token_id: str = "") -> None:
         self.token_id = token_id

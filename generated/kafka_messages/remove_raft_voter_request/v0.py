@@ -52,26 +52,9 @@ class RemoveRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Id of the cluster the change is meant for, so that it is not applied to a wrong one; null if it "
-                "should not be checked."
-            ),
-        ),
-        kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter to remove."),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of that voter's metadata log directory; together with VoterId it identifies the voter exactly.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(

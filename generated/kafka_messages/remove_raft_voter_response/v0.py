@@ -49,25 +49,10 @@ class RemoveRaftVoterResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about="Milliseconds the sender is asked to hold back because of a quota; 0 when no quota was violated.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Whether the voter was removed; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Explanation of why the voter was not removed; null if there is no error or no text.",
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
         ),
     )
 

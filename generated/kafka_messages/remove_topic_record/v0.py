@@ -37,7 +37,7 @@ class RemoveTopicRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic to delete."),)
+    FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.topic_id = topic_id

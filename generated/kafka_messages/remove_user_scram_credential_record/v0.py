@@ -45,14 +45,8 @@ class RemoveUserScramCredentialRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="User whose credential is deleted."),
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "int8",
-            default=0,
-            about="SCRAM mechanism whose credential is deleted: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
 
     def __init__(self, *, name: str = "", mechanism: int = 0) -> None:

@@ -40,24 +40,8 @@ class RenewDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "hmac",
-            "Hmac",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="HMAC of the token to renew, by which the cluster finds it.",
-        ),
-        kipwire.Field(
-            "renew_period_ms",
-            "RenewPeriodMs",
-            "int64",
-            default=0,
-            about=(
-                "For how many milliseconds from now the token should stay valid, within its maximum lifetime; -1 "
-                "leaves the period to the cluster's configuration."
-            ),
-        ),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
 
     def __init__(self, *, hmac: bytes = b"", renew_period_ms: int = 0) -> None:

@@ -40,26 +40,9 @@ class RenewDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Whether the token was renewed; 0 means no error."
-        ),
-        kipwire.Field(
-            "expiry_timestamp_ms",
-            "ExpiryTimestampMs",
-            "int64",
-            default=0,
-            about="When the token will now expire, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client should hold back because the request ran into a quota; 0 when no quota was"
-                " violated."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
 
     def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:

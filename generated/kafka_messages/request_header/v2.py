@@ -42,34 +42,10 @@ class RequestHeader(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "request_api_key", "RequestApiKey", "int16", default=0, about="Number of the API that is called."
-        ),
-        kipwire.Field(
-            "request_api_version",
-            "RequestApiVersion",
-            "int16",
-            default=0,
-            about="Version of that API in which the request body is encoded.",
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Number chosen by the client and returned in the response header, to match responses with requests.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            nullable=True,
-            about=(
-                "Name the client gives itself, used in logs, metrics and quotas; may be null. Even in version 2 it "
-                "keeps the old encoding with a two-byte length."
-            ),
-        ),
+        kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
+        kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True),
     )
 
     def __init__(

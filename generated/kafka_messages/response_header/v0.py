@@ -36,15 +36,7 @@ class ResponseHeader(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Copied from the header of the request being answered.",
-        ),
-    )
+    FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
 
     def __init__(self, *, correlation_id: int = 0) -> None:
         self.correlation_id = correlation_id

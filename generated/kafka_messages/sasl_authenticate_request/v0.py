@@ -37,15 +37,7 @@ class SaslAuthenticateRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "auth_bytes",
-            "AuthBytes",
-            "bytes",
-            default=b"",
-            about="The client's SASL token for this step; its content is defined by the mechanism.",
-        ),
-    )
+    FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:
         self.auth_bytes = auth_bytes

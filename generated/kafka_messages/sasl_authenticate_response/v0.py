@@ -41,24 +41,9 @@ class SaslAuthenticateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of this authentication step; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            about="Human-readable reason of the failure; null = none.",
-        ),
-        kipwire.Field(
-            "auth_bytes",
-            "AuthBytes",
-            "bytes",
-            default=b"",
-            about="The server's SASL token (challenge or final data) as defined by the mechanism; may be empty.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),
     )
 
     def __init__(self, *, error_code: int = 0, error_message: str | None = "", auth_bytes: bytes = b"") -> None:

@@ -54,37 +54,10 @@ class SaslAuthenticateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of this authentication step; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Human-readable reason of the failure; null = none.",
-        ),
-        kipwire.Field(
-            "auth_bytes",
-            "AuthBytes",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="The server's SASL token (challenge or final data) as defined by the mechanism; may be empty.",
-        ),
-        kipwire.Field(
-            "session_lifetime_ms",
-            "SessionLifetimeMs",
-            "int64",
-            default=0,
-            ignorable=True,
-            about=(
-                "Milliseconds after which the client must have re-authenticated or the connection is closed. Since "
-                "version 1 (KIP-368); 0 = no limit."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),
+        kipwire.Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
     )
 
     def __init__(

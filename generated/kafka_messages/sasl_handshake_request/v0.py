@@ -38,18 +38,7 @@ class SaslHandshakeRequest(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "string",
-            default="",
-            about=(
-                "Name of the SASL mechanism the client wants to use, such as PLAIN, SCRAM-SHA-512, GSSAPI or "
-                "OAUTHBEARER."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("mechanism", "Mechanism", "string", default=""),)
 
     def __init__(self, *, mechanism: str = "") -> None:
         self.mechanism = mechanism

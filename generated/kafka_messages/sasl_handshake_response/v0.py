@@ -41,20 +41,8 @@ class SaslHandshakeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Whether the chosen mechanism can be used; 0 means no error.",
-        ),
-        kipwire.Field(
-            "mechanisms",
-            "Mechanisms",
-            "[]string",
-            default=(),
-            about="Names of the SASL mechanisms enabled on the server, from which a refused client may pick another.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("mechanisms", "Mechanisms", "[]string", default=()),
     )
 
     def __init__(self, *, error_code: int = 0, mechanisms: list[str] = kipwire.DEFAULT) -> None:

@@ -54,19 +54,9 @@ class AcknowledgementBatch(kipwire.Struct):
     _ROWS = RowReader("q", "q", "*b")
     _PACK = RowPackers("q", "q", "*b")
     FIELDS = (
-        kipwire.Field("first_offset", "FirstOffset", "int64", default=0, about="First offset of the range."),
-        kipwire.Field("last_offset", "LastOffset", "int64", default=0, about="Last offset of the range, inclusive."),
-        kipwire.Field(
-            "acknowledge_types",
-            "AcknowledgeTypes",
-            "[]int8",
-            default=(),
-            compact=True,
-            about=(
-                "Fate of the records: 0 gap, 1 accept, 2 release, 3 reject, 4 renew (from version 2). Either one "
-                "value per offset or a single one for the whole range."
-            ),
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", default=(), compact=True),
     )
 
     def __init__(
@@ -157,9 +147,7 @@ class AcknowledgePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, map_key=True, about="Index of the partition."
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field(
             "acknowledgement_batches",
             "AcknowledgementBatches",
@@ -167,7 +155,6 @@ class AcknowledgePartition(kipwire.Struct):
             default=(),
             struct=AcknowledgementBatch,
             compact=True,
-            about="Ranges of offsets with their acknowledgements.",
         ),
     )
 
@@ -235,15 +222,9 @@ class AcknowledgeTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True, about="Id of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]AcknowledgePartition",
-            default=(),
-            struct=AcknowledgePartition,
-            compact=True,
-            about="Partitions of this topic with records to acknowledge.",
+            "partitions", "Partitions", "[]AcknowledgePartition", default=(), struct=AcknowledgePartition, compact=True
         ),
     )
 
@@ -324,42 +305,11 @@ class ShareAcknowledgeRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="groupId",
-            about="The share group the consumer belongs to.",
+            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
         ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Id of the acknowledging member of the group.",
-        ),
-        kipwire.Field(
-            "share_session_epoch",
-            "ShareSessionEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Position in the share session with this broker: it grows with every request; -1 closes the " "session."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]AcknowledgeTopic",
-            default=(),
-            struct=AcknowledgeTopic,
-            compact=True,
-            about="Topics with records to acknowledge.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]AcknowledgeTopic", default=(), struct=AcknowledgeTopic, compact=True),
     )
 
     def __init__(

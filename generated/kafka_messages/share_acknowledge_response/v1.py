@@ -58,12 +58,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id", "LeaderId", "int32", default=0, about="Broker id of the leader; -1 if it is not known."
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Latest leader epoch known to the broker."
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
@@ -115,31 +111,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, about="Index of the partition."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the acknowledgements for this partition; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this partition's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "LeaderIdAndEpoch",
-            default=(),
-            struct=LeaderIdAndEpoch,
-            about="Leader of the partition as the broker knows it, a hint for clients that asked the wrong broker.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch),
     )
 
     def __init__(
@@ -220,16 +195,8 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="Outcomes for the single partitions of this topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -298,26 +265,10 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Broker id of the leader.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the broker."),
-        kipwire.Field("port", "Port", "int32", default=0, about="Port of the broker."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack of the broker; null if it has none.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -439,28 +390,9 @@ class ShareAcknowledgeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the request as a whole; 0 means no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of the error of the whole request; null if there is none.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
             "responses",
             "Responses",
@@ -468,16 +400,9 @@ class ShareAcknowledgeResponse(kipwire.Message):
             default=(),
             struct=ShareAcknowledgeTopicResponse,
             compact=True,
-            about="Outcomes, grouped by topic.",
         ),
         kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            about="Addresses of the leaders that are named in the CurrentLeader fields.",
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True
         ),
     )
 

@@ -58,31 +58,9 @@ class AcknowledgementBatch(kipwire.Struct):
     _ROWS = RowReader("q", "q", "*b")
     _PACK = RowPackers("q", "q", "*b")
     FIELDS = (
-        kipwire.Field(
-            "first_offset",
-            "FirstOffset",
-            "int64",
-            default=0,
-            about="Offset of the first record in the acknowledged range.",
-        ),
-        kipwire.Field(
-            "last_offset",
-            "LastOffset",
-            "int64",
-            default=0,
-            about="Offset of the last record in the acknowledged range, inclusive.",
-        ),
-        kipwire.Field(
-            "acknowledge_types",
-            "AcknowledgeTypes",
-            "[]int8",
-            default=(),
-            compact=True,
-            about=(
-                "One value per record, or a single one for the whole range: 0 gap, 1 accept, 2 release, 3 reject, "
-                "and 4 renew from version 2 on."
-            ),
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", default=(), compact=True),
     )
 
     def __init__(
@@ -174,14 +152,7 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            map_key=True,
-            about="Number of the partition within its topic.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field(
             "acknowledgement_batches",
             "AcknowledgementBatches",
@@ -189,7 +160,6 @@ class FetchPartition(kipwire.Struct):
             default=(),
             struct=AcknowledgementBatch,
             compact=True,
-            about="Ranges of previously acquired records with their acknowledgements; empty = none.",
         ),
     )
 
@@ -257,18 +227,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True, about="Id of the topic (KIP-516)."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]FetchPartition",
-            default=(),
-            struct=FetchPartition,
-            compact=True,
-            about="The partitions of the topic to fetch from or to acknowledge records of.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
@@ -334,17 +294,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic of which partitions are dropped."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions to drop from the session.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -444,87 +395,16 @@ class ShareFetchRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="groupId",
-            about="Id of the share group; null (default) = not given.",
+            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
         ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Id of the group member that fetches; null = not given.",
-        ),
-        kipwire.Field(
-            "share_session_epoch",
-            "ShareSessionEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the share session: 0 opens a new one, -1 closes it, otherwise it grows by one with every "
-                "request."
-            ),
-        ),
-        kipwire.Field(
-            "max_wait_ms",
-            "MaxWaitMs",
-            "int32",
-            default=0,
-            about="Longest time in milliseconds to wait on the broker until MinBytes have gathered.",
-        ),
-        kipwire.Field(
-            "min_bytes",
-            "MinBytes",
-            "int32",
-            default=0,
-            about="Number of bytes that should have gathered before the broker answers.",
-        ),
-        kipwire.Field(
-            "max_bytes",
-            "MaxBytes",
-            "int32",
-            default=2147483647,
-            about=(
-                "Upper limit in bytes for the records in the response; default 0x7fffffff = practically none. A "
-                "single larger batch may still be returned."
-            ),
-        ),
-        kipwire.Field(
-            "max_records",
-            "MaxRecords",
-            "int32",
-            default=0,
-            about=(
-                "Number of records to acquire at most; whole batches may exceed it unless ShareAcquireMode is "
-                "strict. From version 1 on."
-            ),
-        ),
-        kipwire.Field(
-            "batch_size",
-            "BatchSize",
-            "int32",
-            default=0,
-            about=(
-                "Preferred number of records per batch of acquired records; acquired ranges are split accordingly. "
-                "From version 1 on."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]FetchTopic",
-            default=(),
-            struct=FetchTopic,
-            compact=True,
-            about="The topics to add to the session's fetch or to acknowledge records of.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
+        kipwire.Field("max_records", "MaxRecords", "int32", default=0),
+        kipwire.Field("batch_size", "BatchSize", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", default=(), struct=FetchTopic, compact=True),
         kipwire.Field(
             "forgotten_topics_data",
             "ForgottenTopicsData",
@@ -532,7 +412,6 @@ class ShareFetchRequest(kipwire.Message):
             default=(),
             struct=ForgottenTopic,
             compact=True,
-            about="Partitions to drop from the share session, grouped by topic; empty = none.",
         ),
     )
 

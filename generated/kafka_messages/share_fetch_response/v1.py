@@ -64,16 +64,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id", "LeaderId", "int32", default=0, about="Node id of the current leader; -1 = unknown."
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Latest leader epoch that the broker knows for the partition.",
-        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
@@ -123,23 +115,9 @@ class AcquiredRecords(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqhx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "first_offset", "FirstOffset", "int64", default=0, about="Offset of the first acquired record in the range."
-        ),
-        kipwire.Field(
-            "last_offset",
-            "LastOffset",
-            "int64",
-            default=0,
-            about="Offset of the last acquired record in the range, inclusive.",
-        ),
-        kipwire.Field(
-            "delivery_count",
-            "DeliveryCount",
-            "int16",
-            default=0,
-            about="How often the records of this range have been delivered, this time included.",
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
 
     def __init__(self, *, first_offset: int = 0, last_offset: int = 0, delivery_count: int = 0) -> None:
@@ -220,61 +198,17 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("acknowledge_error_code", "AcknowledgeErrorCode", "int16", default=0),
         kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
+            "acknowledge_error_message", "AcknowledgeErrorMessage", "string", default=None, nullable=True, compact=True
         ),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch),
+        kipwire.Field("records", "Records", "records", default=b"", compact=True),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of fetching from this partition; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of the fetch error for humans; null (default) = none.",
-        ),
-        kipwire.Field(
-            "acknowledge_error_code",
-            "AcknowledgeErrorCode",
-            "int16",
-            default=0,
-            about="Error of the acknowledgements sent for this partition; 0 = no error, or none were sent.",
-        ),
-        kipwire.Field(
-            "acknowledge_error_message",
-            "AcknowledgeErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of the acknowledgement error for humans; null (default) = none.",
-        ),
-        kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "LeaderIdAndEpoch",
-            default=(),
-            struct=LeaderIdAndEpoch,
-            about="Hint at the partition's leader, useful when this broker no longer leads it.",
-        ),
-        kipwire.Field(
-            "records",
-            "Records",
-            "records",
-            default=b"",
-            compact=True,
-            about="The record batches read; they may contain records that were not acquired, see AcquiredRecords.",
-        ),
-        kipwire.Field(
-            "acquired_records",
-            "AcquiredRecords",
-            "[]AcquiredRecords",
-            default=(),
-            struct=AcquiredRecords,
-            compact=True,
-            about="Ranges of offsets that are now locked for this member and may be processed by it.",
+            "acquired_records", "AcquiredRecords", "[]AcquiredRecords", default=(), struct=AcquiredRecords, compact=True
         ),
     )
 
@@ -437,16 +371,8 @@ class ShareFetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="One element per partition of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -516,26 +442,10 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id of the broker.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the broker."),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port of the broker."),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack or availability zone of the broker; null (default) = none configured.",
-        ),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -668,42 +578,10 @@ class ShareFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Error of the request as a whole, such as an invalid share session epoch; 0 = no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Explanation of the request's error for humans; null (default) = none.",
-        ),
-        kipwire.Field(
-            "acquisition_lock_timeout_ms",
-            "AcquisitionLockTimeoutMs",
-            "int32",
-            default=0,
-            about=(
-                "Time in milliseconds for which acquired records stay locked for this member before they can be "
-                "delivered again. From version 1 on."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("acquisition_lock_timeout_ms", "AcquisitionLockTimeoutMs", "int32", default=0),
         kipwire.Field(
             "responses",
             "Responses",
@@ -711,19 +589,9 @@ class ShareFetchResponse(kipwire.Message):
             default=(),
             struct=ShareFetchableTopicResponse,
             compact=True,
-            about="The fetched data and acknowledgement results, grouped by topic.",
         ),
         kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            about=(
-                "Addresses of the leaders named in CurrentLeader, so that the client need not refresh its metadata;"
-                " empty = none."
-            ),
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True
         ),
     )
 

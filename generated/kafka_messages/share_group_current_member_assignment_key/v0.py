@@ -38,8 +38,8 @@ class ShareGroupCurrentMemberAssignmentKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", about="The share group."),
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the group's member."),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", member_id: str = "") -> None:

@@ -46,15 +46,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions of this topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -131,18 +124,9 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0, about="Epoch the member has reached."),
-        kipwire.Field(
-            "previous_member_epoch",
-            "PreviousMemberEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch the member had before; a heartbeat that still carries it can be accepted if the last "
-                "response was lost."
-            ),
-        ),
-        kipwire.Field("state", "State", "int8", default=0, about="Numeric code of the state the member is in."),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
         kipwire.Field(
             "assigned_partitions",
             "AssignedPartitions",
@@ -150,7 +134,6 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TopicPartitions,
             compact=True,
-            about="Partitions assigned to the member, grouped by topic.",
         ),
     )
 

@@ -52,22 +52,8 @@ class ShareGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_ids",
-            "GroupIds",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="groupId",
-            about="Ids of the share groups to describe.",
-        ),
-        kipwire.Field(
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            default=False,
-            about="Whether the answer should also tell what the caller is allowed to do with each group.",
-        ),
+        kipwire.Field("group_ids", "GroupIds", "[]string", default=(), compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(self, *, group_ids: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:

@@ -55,24 +55,9 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic."),
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the assigned partitions; in share groups several members can have the same one.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(
@@ -160,13 +145,7 @@ class Assignment(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartitions",
-            default=(),
-            struct=TopicPartitions,
-            compact=True,
-            about="The assigned partitions, grouped by topic.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
 
@@ -243,26 +222,11 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, about="Id of the member."),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack in which the member runs; null if it gave none.",
-        ),
-        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0, about="Epoch the member has reached."),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True, about="Client id the member uses."),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Address of the host from which the member connects.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
         kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
@@ -270,16 +234,8 @@ class Member(kipwire.Struct):
             default=(),
             compact=True,
             entity_type="topicName",
-            about="Names of the topics the member subscribes to.",
         ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "Assignment",
-            default=(),
-            struct=Assignment,
-            about="Partitions the member is currently assigned.",
-        ),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=(), struct=Assignment),
     )
 
     def __init__(
@@ -474,74 +430,15 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this group; 0 means no error."),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable explanation of this group's error; null if there is none.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the described group.",
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the state the group is in, such as Empty, Stable or Dead; empty if it is not known.",
-        ),
-        kipwire.Field(
-            "group_epoch",
-            "GroupEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the group, raised when members, subscriptions or the topics concerned change.",
-        ),
-        kipwire.Field(
-            "assignment_epoch",
-            "AssignmentEpoch",
-            "int32",
-            default=0,
-            about="Group epoch for which the target assignment was computed.",
-        ),
-        kipwire.Field(
-            "assignor_name",
-            "AssignorName",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the broker-side assignor that distributes the partitions.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]Member",
-            default=(),
-            struct=Member,
-            compact=True,
-            about="Members of the group at this moment.",
-        ),
-        kipwire.Field(
-            "authorized_operations",
-            "AuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Bit field of the ACL operations the caller may perform on the group; the smallest 32-bit integer "
-                "means it was not asked for."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignor_name", "AssignorName", "string", default="", compact=True),
+        kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -713,25 +610,8 @@ class ShareGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribedGroup",
-            default=(),
-            struct=DescribedGroup,
-            compact=True,
-            about="One description for each group asked for.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:

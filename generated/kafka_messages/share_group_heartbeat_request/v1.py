@@ -55,39 +55,10 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the share group.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the member, created by the consumer itself and kept for its lifetime.",
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Member epoch as last told by the coordinator; 0 = join the group, -1 = leave it.",
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack the consumer runs in; null = not given or unchanged since the last heartbeat.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
@@ -96,7 +67,6 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
             nullable=True,
             compact=True,
             entity_type="topicName",
-            about="Full set of topics the member wants to consume; null = unchanged since the last heartbeat.",
         ),
     )
 

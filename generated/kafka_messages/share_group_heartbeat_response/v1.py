@@ -51,15 +51,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic (KIP-516)."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the assigned partitions within the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -126,13 +119,7 @@ class Assignment(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartitions",
-            default=(),
-            struct=TopicPartitions,
-            compact=True,
-            about="The complete set of assigned partitions, grouped by topic.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
 
@@ -219,60 +206,13 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole heartbeat; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable reason of the failure; null = none.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Id of the member as known to the coordinator; null = not given.",
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has now and must send in its next heartbeat.",
-        ),
-        kipwire.Field(
-            "heartbeat_interval_ms",
-            "HeartbeatIntervalMs",
-            "int32",
-            default=0,
-            about="Milliseconds the member should let pass between two heartbeats.",
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "Assignment",
-            default=None,
-            struct=Assignment,
-            nullable=True,
-            about="Partitions the member is to consume; null = no news, the previous assignment stays valid.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
     )
 
     def __init__(

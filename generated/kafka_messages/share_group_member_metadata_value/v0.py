@@ -45,39 +45,10 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Rack the member runs in, or null if it gave none.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Client id (client.id) that the member's requests carry.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Address from which the member is connected.",
-        ),
-        kipwire.Field(
-            "subscribed_topic_names",
-            "SubscribedTopicNames",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the topics the member subscribes to.",
-        ),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", default=(), compact=True),
     )
 
     def __init__(

@@ -38,23 +38,8 @@ class ShareGroupMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about="Epoch of the group, raised whenever a change calls for a new assignment.",
-        ),
-        kipwire.Field(
-            "metadata_hash",
-            "MetadataHash",
-            "int64",
-            default=0,
-            about=(
-                "Hash over the metadata of the subscribed topics; a different value shows the coordinator that they"
-                " have changed."
-            ),
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
     )
 
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:

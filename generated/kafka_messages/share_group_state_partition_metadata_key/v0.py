@@ -36,7 +36,7 @@ class ShareGroupStatePartitionMetadataKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default="", about="The share group the record is about."),)
+    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
 
     def __init__(self, *, group_id: str = "") -> None:
         self.group_id = group_id

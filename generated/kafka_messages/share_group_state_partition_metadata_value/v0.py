@@ -48,16 +48,9 @@ class TopicPartitionsInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions in this set.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(
@@ -145,8 +138,8 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, about="Name of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "") -> None:
@@ -228,7 +221,6 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
             default=(),
             struct=TopicPartitionsInfo,
             compact=True,
-            about="Partitions whose share state is being initialized and not yet confirmed.",
         ),
         kipwire.Field(
             "initialized_topics",
@@ -237,17 +229,8 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
             default=(),
             struct=TopicPartitionsInfo,
             compact=True,
-            about="Partitions whose share state exists, so that they can be assigned to members.",
         ),
-        kipwire.Field(
-            "deleting_topics",
-            "DeletingTopics",
-            "[]TopicInfo",
-            default=(),
-            struct=TopicInfo,
-            compact=True,
-            about="Topics whose share state for this group is being deleted.",
-        ),
+        kipwire.Field("deleting_topics", "DeletingTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True),
     )
 
     def __init__(

@@ -44,15 +44,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic (KIP-516)."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Indexes of the partitions of this topic assigned to the member.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -126,13 +119,7 @@ class ShareGroupTargetAssignmentMemberValue(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "topic_partitions",
-            "TopicPartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            compact=True,
-            about="Assigned partitions, grouped by topic.",
+            "topic_partitions", "TopicPartitions", "[]TopicPartition", default=(), struct=TopicPartition, compact=True
         ),
     )
 

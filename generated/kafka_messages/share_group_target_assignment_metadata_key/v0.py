@@ -35,7 +35,7 @@ class ShareGroupTargetAssignmentMetadataKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default="", about="Id of the share group."),)
+    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
 
     def __init__(self, *, group_id: str = "") -> None:
         self.group_id = group_id

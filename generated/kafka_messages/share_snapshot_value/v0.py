@@ -39,22 +39,10 @@ class StateBatch(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
-        kipwire.Field("first_offset", "FirstOffset", "int64", default=0, about="First offset of the range."),
-        kipwire.Field("last_offset", "LastOffset", "int64", default=0, about="Last offset of the range, inclusive."),
-        kipwire.Field(
-            "delivery_state",
-            "DeliveryState",
-            "int8",
-            default=0,
-            about="How delivery stands for all records of the batch: 0 available, 2 acknowledged, 4 archived.",
-        ),
-        kipwire.Field(
-            "delivery_count",
-            "DeliveryCount",
-            "int16",
-            default=0,
-            about="How many times delivery of these records has been attempted.",
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
 
     def __init__(
@@ -147,68 +135,14 @@ class ShareSnapshotValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "snapshot_epoch",
-            "SnapshotEpoch",
-            "int32",
-            default=0,
-            about="Number of the snapshot, by which update records refer to it; it rises with every new snapshot.",
-        ),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the share-partition's state, raised when the state is initialised afresh.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the partition when the state was last written.",
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about="First offset still in flight for the group; everything before it is finished.",
-        ),
-        kipwire.Field(
-            "delivery_complete_count",
-            "DeliveryCompleteCount",
-            "int32",
-            default=-1,
-            tag=0,
-            about=(
-                "How many offsets from the start offset on are finished with; -1 if unknown, as in records of older"
-                " brokers."
-            ),
-        ),
-        kipwire.Field(
-            "create_timestamp",
-            "CreateTimestamp",
-            "int64",
-            default=0,
-            about="When the snapshot was created, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "write_timestamp",
-            "WriteTimestamp",
-            "int64",
-            default=0,
-            about="When the snapshot was written to the log, in milliseconds since the Unix epoch.",
-        ),
-        kipwire.Field(
-            "state_batches",
-            "StateBatches",
-            "[]StateBatch",
-            default=(),
-            struct=StateBatch,
-            compact=True,
-            about="Ranges of offsets with their delivery state.",
-        ),
+        kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
+        kipwire.Field("create_timestamp", "CreateTimestamp", "int64", default=0),
+        kipwire.Field("write_timestamp", "WriteTimestamp", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
 
     def __init__(

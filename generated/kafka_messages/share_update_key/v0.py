@@ -42,9 +42,9 @@ class ShareUpdateKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", about="Id of the share group."),
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Id of the topic (KIP-516)."),
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within the topic."),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
 
     def __init__(self, *, group_id: str = "", topic_id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:

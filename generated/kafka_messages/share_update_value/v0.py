@@ -38,24 +38,10 @@ class StateBatch(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "first_offset", "FirstOffset", "int64", default=0, about="First offset of the range (inclusive)."
-        ),
-        kipwire.Field("last_offset", "LastOffset", "int64", default=0, about="Last offset of the range (inclusive)."),
-        kipwire.Field(
-            "delivery_state",
-            "DeliveryState",
-            "int8",
-            default=0,
-            about="State shared by all records of the range: 0 available, 2 acknowledged, 4 archived.",
-        ),
-        kipwire.Field(
-            "delivery_count",
-            "DeliveryCount",
-            "int16",
-            default=0,
-            about="How many times the records of the range have been handed out so far.",
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
 
     def __init__(
@@ -136,46 +122,11 @@ class ShareUpdateValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "snapshot_epoch", "SnapshotEpoch", "int32", default=0, about="Epoch of the snapshot this change builds on."
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about="Leader epoch of the share partition's leader that reported the change.",
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about=(
-                "First offset the share group still has to deal with; everything below it is finished. -1 = not "
-                "changed by this update."
-            ),
-        ),
-        kipwire.Field(
-            "delivery_complete_count",
-            "DeliveryCompleteCount",
-            "int32",
-            default=-1,
-            tag=0,
-            about=(
-                "Number of records from the start offset on whose delivery is already finished. Tagged field; -1 = "
-                "unknown."
-            ),
-        ),
-        kipwire.Field(
-            "state_batches",
-            "StateBatches",
-            "[]StateBatch",
-            default=(),
-            struct=StateBatch,
-            compact=True,
-            about="Ranges of offsets with their new delivery state.",
-        ),
+        kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
 
     def __init__(

@@ -35,7 +35,7 @@ class SnapshotFooterRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("version", "Version", "int16", default=0, about="Version of this footer's schema."),)
+    FIELDS = (kipwire.Field("version", "Version", "int16", default=0),)
 
     def __init__(self, *, version: int = 0) -> None:
         self.version = version

@@ -38,14 +38,8 @@ class SnapshotHeaderRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", default=0, about="Version of this header record's format."),
-        kipwire.Field(
-            "last_contained_log_timestamp",
-            "LastContainedLogTimestamp",
-            "int64",
-            default=0,
-            about="Timestamp, in milliseconds since the epoch, of the last log record that the snapshot covers.",
-        ),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", default=0),
     )
 
     def __init__(self, *, version: int = 0, last_contained_log_timestamp: int = 0) -> None:

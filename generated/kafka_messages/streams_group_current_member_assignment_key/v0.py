@@ -37,8 +37,8 @@ class StreamsGroupCurrentMemberAssignmentKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", about="Id of the streams group."),
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the member within the group."),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
 
     def __init__(self, *, group_id: str = "", member_id: str = "") -> None:

@@ -50,29 +50,10 @@ class TaskIds(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
         kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology the tasks belong to.",
-        ),
-        kipwire.Field(
-            "partitions", "Partitions", "[]int32", default=(), compact=True, about="Partition numbers, one task each."
-        ),
-        kipwire.Field(
-            "assignment_epochs",
-            "AssignmentEpochs",
-            "[]int32",
-            default=(),
-            nullable=True,
-            compact=True,
-            tag=0,
-            about=(
-                "Epoch at which each task was assigned to the member, in the order of Partitions. Tagged; null = "
-                "not recorded."
-            ),
+            "assignment_epochs", "AssignmentEpochs", "[]int32", default=(), nullable=True, compact=True, tag=0
         ),
     )
 
@@ -227,57 +208,12 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has reached, as given to it in its heartbeat response.",
-        ),
-        kipwire.Field(
-            "previous_member_epoch",
-            "PreviousMemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member had before, so that a member which missed the last response is still accepted.",
-        ),
-        kipwire.Field(
-            "state",
-            "State",
-            "int8",
-            default=0,
-            about=(
-                "Where the member stands in reconciling: 0 stable, 1 still has to revoke tasks, 2 waits for tasks "
-                "other members have not released."
-            ),
-        ),
-        kipwire.Field(
-            "active_tasks",
-            "ActiveTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks the member processes records for.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "StandbyTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member replicates for a quick takeover.",
-        ),
-        kipwire.Field(
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member builds up in order to become active on them later.",
-        ),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
         kipwire.Field(
             "active_tasks_pending_revocation",
             "ActiveTasksPendingRevocation",
@@ -285,7 +221,6 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TaskIds,
             compact=True,
-            about="Active tasks the member was told to give up but has not yet confirmed.",
         ),
         kipwire.Field(
             "standby_tasks_pending_revocation",
@@ -294,7 +229,6 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TaskIds,
             compact=True,
-            about="Standby tasks the member was told to give up but has not yet confirmed.",
         ),
         kipwire.Field(
             "warmup_tasks_pending_revocation",
@@ -303,7 +237,6 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             default=(),
             struct=TaskIds,
             compact=True,
-            about="Warm-up tasks the member was told to give up but has not yet confirmed.",
         ),
     )
 

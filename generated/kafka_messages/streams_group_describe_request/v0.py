@@ -52,22 +52,8 @@ class StreamsGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_ids",
-            "GroupIds",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="groupId",
-            about="Ids of the streams groups to describe.",
-        ),
-        kipwire.Field(
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            default=False,
-            about="true = also report which operations the caller may perform on each group.",
-        ),
+        kipwire.Field("group_ids", "GroupIds", "[]string", default=(), compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
 
     def __init__(self, *, group_ids: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:

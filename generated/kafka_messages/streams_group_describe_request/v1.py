@@ -54,32 +54,9 @@ class StreamsGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_ids",
-            "GroupIds",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="groupId",
-            about="Ids of the streams groups to describe.",
-        ),
-        kipwire.Field(
-            "include_authorized_operations",
-            "IncludeAuthorizedOperations",
-            "bool",
-            default=False,
-            about="true = also report which operations the caller may perform on each group.",
-        ),
-        kipwire.Field(
-            "include_topology_description",
-            "IncludeTopologyDescription",
-            "bool",
-            default=False,
-            about=(
-                "true = also return the processor-level description of each group's topology. Since version 1; "
-                "default false."
-            ),
-        ),
+        kipwire.Field("group_ids", "GroupIds", "[]string", default=(), compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
+        kipwire.Field("include_topology_description", "IncludeTopologyDescription", "bool", default=False),
     )
 
     def __init__(

@@ -74,8 +74,8 @@ class KeyValue(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the tag or configuration."),
-        kipwire.Field("value", "Value", "string", default="", compact=True, about="Value of the tag or configuration."),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
@@ -177,34 +177,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the internal topic.",
-        ),
-        kipwire.Field(
-            "partitions", "Partitions", "int32", default=0, about="Number of partitions demanded; 0 = no fixed number."
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=0,
-            about="Number of replicas demanded per partition; 0 = the broker's default.",
-        ),
-        kipwire.Field(
-            "topic_configs",
-            "TopicConfigs",
-            "[]KeyValue",
-            default=(),
-            struct=KeyValue,
-            compact=True,
-            about="Topic-level configurations the internal topic is created with.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
 
     def __init__(
@@ -306,23 +282,8 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology, unique within the topology; tasks refer to it.",
-        ),
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="topicName",
-            about="Topics the subtopology reads, apart from internal repartition topics.",
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
         kipwire.Field(
             "repartition_sink_topics",
             "RepartitionSinkTopics",
@@ -330,16 +291,9 @@ class Subtopology(kipwire.Struct):
             default=(),
             compact=True,
             entity_type="topicName",
-            about="Internal repartition topics the subtopology writes to.",
         ),
         kipwire.Field(
-            "state_changelog_topics",
-            "StateChangelogTopics",
-            "[]TopicInfo",
-            default=(),
-            struct=TopicInfo,
-            compact=True,
-            about="Internal changelog topics that back up the subtopology's state stores.",
+            "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True
         ),
         kipwire.Field(
             "repartition_source_topics",
@@ -348,7 +302,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             struct=TopicInfo,
             compact=True,
-            about="Internal repartition topics the subtopology reads from.",
         ),
     )
 
@@ -532,13 +485,7 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about="Epoch of the topology, which tells apart successive versions of it.",
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field(
             "subtopologies",
             "Subtopologies",
@@ -547,10 +494,6 @@ class Topology(kipwire.Struct):
             struct=Subtopology,
             nullable=True,
             compact=True,
-            about=(
-                "The independent parts the topology splits into; null = not available, as while the topology cannot"
-                " be configured yet."
-            ),
         ),
     )
 
@@ -619,10 +562,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address of the endpoint."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
@@ -690,18 +631,9 @@ class TaskOffset(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "i", "q")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology the task belongs to.",
-        ),
-        kipwire.Field(
-            "partition", "Partition", "int32", default=0, about="Partition number of the task within the subtopology."
-        ),
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Offset added up over all changelogs of the task."),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
@@ -789,17 +721,8 @@ class TaskIds(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology the tasks belong to.",
-        ),
-        kipwire.Field(
-            "partitions", "Partitions", "[]int32", default=(), compact=True, about="Partition numbers, one task each."
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -902,33 +825,9 @@ class Assignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "active_tasks",
-            "ActiveTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks the member processes records for.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "StandbyTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member replicates so that it can take over quickly.",
-        ),
-        kipwire.Field(
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member builds up in order to become active on them later.",
-        ),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
     )
 
     def __init__(
@@ -1071,123 +970,23 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, about="Id of the member."),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", default=(), struct=KeyValue, compact=True),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", default=(), struct=TaskOffset, compact=True),
         kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has reached while moving to its target assignment.",
+            "task_end_offsets", "TaskEndOffsets", "[]TaskOffset", default=(), struct=TaskOffset, compact=True
         ),
-        kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Configured instance id of a static member; null = dynamic member.",
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack the member runs in; null = not given.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Client id the member uses in its requests.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Address the member connects from, as seen by the broker.",
-        ),
-        kipwire.Field(
-            "topology_epoch",
-            "TopologyEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the topology that this member runs; may lag or lead the group's during a rollout.",
-        ),
-        kipwire.Field(
-            "process_id",
-            "ProcessId",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Identity of the application process; members with the same value run in one process and share its "
-                "state directory."
-            ),
-        ),
-        kipwire.Field(
-            "user_endpoint",
-            "UserEndpoint",
-            "Endpoint",
-            default=None,
-            struct=Endpoint,
-            nullable=True,
-            about="Address at which the application can be reached for interactive queries; null = not configured.",
-        ),
-        kipwire.Field(
-            "client_tags",
-            "ClientTags",
-            "[]KeyValue",
-            default=(),
-            struct=KeyValue,
-            compact=True,
-            about="Tags configured on the client, by which standby tasks can be spread (for instance by zone).",
-        ),
-        kipwire.Field(
-            "task_offsets",
-            "TaskOffsets",
-            "[]TaskOffset",
-            default=(),
-            struct=TaskOffset,
-            compact=True,
-            about="How far the member's local state has got, per task, as cumulative changelog offset.",
-        ),
-        kipwire.Field(
-            "task_end_offsets",
-            "TaskEndOffsets",
-            "[]TaskOffset",
-            default=(),
-            struct=TaskOffset,
-            compact=True,
-            about=(
-                "Where the changelogs of the member's tasks end, as cumulative offset; compare with TaskOffsets for"
-                " the lag."
-            ),
-        ),
-        kipwire.Field(
-            "assignment", "Assignment", "Assignment", default=(), struct=Assignment, about="Tasks the member holds now."
-        ),
-        kipwire.Field(
-            "target_assignment",
-            "TargetAssignment",
-            "Assignment",
-            default=(),
-            struct=Assignment,
-            about="Tasks the member shall hold once the group has converged.",
-        ),
-        kipwire.Field(
-            "is_classic",
-            "IsClassic",
-            "bool",
-            default=False,
-            about="true = the member still takes part by the classic rebalance protocol.",
-        ),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=(), struct=Assignment),
+        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", default=(), struct=Assignment),
+        kipwire.Field("is_classic", "IsClassic", "bool", default=False),
     )
 
     def __init__(
@@ -1486,78 +1285,15 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, about="Outcome for this group; 0 = no error."),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable reason why the group could not be described; null = none.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the described streams group.",
-        ),
-        kipwire.Field(
-            "group_state",
-            "GroupState",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the group's state, such as Empty, NotReady, Assigning, Reconciling, Stable or Dead.",
-        ),
-        kipwire.Field(
-            "group_epoch",
-            "GroupEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the group, raised whenever a change calls for a new assignment.",
-        ),
-        kipwire.Field(
-            "assignment_epoch",
-            "AssignmentEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Group epoch for which the current target assignment was computed; lower than GroupEpoch while a "
-                "new one is outstanding."
-            ),
-        ),
-        kipwire.Field(
-            "topology",
-            "Topology",
-            "Topology",
-            default=None,
-            struct=Topology,
-            nullable=True,
-            about="Topology the group has been initialised with; null = none known.",
-        ),
-        kipwire.Field(
-            "members",
-            "Members",
-            "[]Member",
-            default=(),
-            struct=Member,
-            compact=True,
-            about="The members of the group at present.",
-        ),
-        kipwire.Field(
-            "authorized_operations",
-            "AuthorizedOperations",
-            "int32",
-            default=-2147483648,
-            about=(
-                "Operations the caller may perform on the group, as a bit field with one bit per ACL operation code"
-                " (KIP-430); -2147483648 = not asked for."
-            ),
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
+        kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
 
     def __init__(
@@ -1727,25 +1463,8 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the broker asks the client to hold back because a quota was exceeded; 0 = no quota "
-                "was violated."
-            ),
-        ),
-        kipwire.Field(
-            "groups",
-            "Groups",
-            "[]DescribedGroup",
-            default=(),
-            struct=DescribedGroup,
-            compact=True,
-            about="One description per requested group.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:

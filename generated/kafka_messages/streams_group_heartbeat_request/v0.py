@@ -70,8 +70,8 @@ class KeyValue(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the tag or setting."),
-        kipwire.Field("value", "Value", "string", default="", compact=True, about="Value belonging to the key."),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
@@ -174,41 +174,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the internal topic.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "int32",
-            default=0,
-            about=(
-                "Number of partitions the topic must have; 0 if the topology does not fix it, as is always so for "
-                "changelog topics."
-            ),
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=0,
-            about="Number of replicas per partition; 0 for the default of the cluster.",
-        ),
-        kipwire.Field(
-            "topic_configs",
-            "TopicConfigs",
-            "[]KeyValue",
-            default=(),
-            struct=KeyValue,
-            compact=True,
-            about="Topic settings to use on creation.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
 
     def __init__(
@@ -304,30 +273,9 @@ class CopartitionGroup(kipwire.Struct):
     _ROWS = RowReader("*h", "*h", "*h")
     _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]int16",
-            default=(),
-            compact=True,
-            about="Positions of the group's topics in the subtopology's SourceTopics list.",
-        ),
-        kipwire.Field(
-            "source_topic_regex",
-            "SourceTopicRegex",
-            "[]int16",
-            default=(),
-            compact=True,
-            about="Positions of the group's patterns in the subtopology's SourceTopicRegex list.",
-        ),
-        kipwire.Field(
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]int16",
-            default=(),
-            compact=True,
-            about="Positions of the group's topics in the subtopology's RepartitionSourceTopics list.",
-        ),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16", default=(), compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", default=(), compact=True),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", default=(), compact=True),
     )
 
     def __init__(
@@ -476,39 +424,11 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", default=(), compact=True),
         kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology, unique within the topology.",
-        ),
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="topicName",
-            about="Names of the topics the subtopology reads that the user created.",
-        ),
-        kipwire.Field(
-            "source_topic_regex",
-            "SourceTopicRegex",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Patterns for further user topics the subtopology reads.",
-        ),
-        kipwire.Field(
-            "state_changelog_topics",
-            "StateChangelogTopics",
-            "[]TopicInfo",
-            default=(),
-            struct=TopicInfo,
-            compact=True,
-            about="Changelog topics in which the subtopology's state stores are backed up.",
+            "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True
         ),
         kipwire.Field(
             "repartition_sink_topics",
@@ -517,7 +437,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             compact=True,
             entity_type="topicName",
-            about="Names of repartition topics the subtopology writes to.",
         ),
         kipwire.Field(
             "repartition_source_topics",
@@ -526,7 +445,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             struct=TopicInfo,
             compact=True,
-            about="Internal repartition topics the subtopology reads from.",
         ),
         kipwire.Field(
             "copartition_groups",
@@ -535,10 +453,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             struct=CopartitionGroup,
             compact=True,
-            about=(
-                "Groups of source topics that must have equal partition counts, for instance because they are "
-                "joined."
-            ),
         ),
     )
 
@@ -779,22 +693,8 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about="Version number of the topology, by which the broker tells a changed topology from the known one.",
-        ),
-        kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]Subtopology",
-            default=(),
-            struct=Subtopology,
-            compact=True,
-            about="Connected parts of the topology that are processed independently of each other.",
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", default=(), struct=Subtopology, compact=True),
     )
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:
@@ -860,22 +760,8 @@ class TaskIds(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Subtopology the tasks belong to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Partition numbers, each denoting one task of the subtopology.",
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -977,8 +863,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or IP address."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port."),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
@@ -1046,28 +932,9 @@ class TaskOffset(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "i", "q")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Subtopology the task belongs to.",
-        ),
-        kipwire.Field(
-            "partition",
-            "Partition",
-            "int32",
-            default=0,
-            about="Partition number that identifies the task within the subtopology.",
-        ),
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=0,
-            about="Changelog offset of the task, added up over its state stores.",
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
@@ -1208,165 +1075,30 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the streams group (application.id of the application).",
+            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
         ),
         kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id the client generated for this member and keeps for as long as it runs.",
+            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
         ),
         kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the member as last told by the coordinator; 0 to join, -1 to leave, -2 if a static member"
-                " leaves and means to come back."
-            ),
+            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field("process_id", "ProcessId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field(
+            "client_tags", "ClientTags", "[]KeyValue", default=None, struct=KeyValue, nullable=True, compact=True
         ),
         kipwire.Field(
-            "endpoint_information_epoch",
-            "EndpointInformationEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Version of the endpoint information the member has, so that the broker sends it anew only when it "
-                "has changed."
-            ),
-        ),
-        kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Configured name of a static member, or null for a dynamic one.",
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Rack of the member; null if not configured or unchanged since the last heartbeat.",
-        ),
-        kipwire.Field(
-            "rebalance_timeout_ms",
-            "RebalanceTimeoutMs",
-            "int32",
-            default=-1,
-            about=(
-                "Milliseconds the member gets to give up tasks that were revoked from it; -1 if unchanged since the"
-                " last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "topology",
-            "Topology",
-            "Topology",
-            default=None,
-            struct=Topology,
-            nullable=True,
-            about=(
-                "Structure of the application as far as the broker needs it for assignment and internal topics; "
-                "sent on joining, otherwise null."
-            ),
-        ),
-        kipwire.Field(
-            "active_tasks",
-            "ActiveTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about="Active tasks the member runs at present. Null if unchanged since the last heartbeat.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "StandbyTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about=(
-                "Standby tasks, which keep copies of state, that the member runs at present. Null if unchanged "
-                "since the last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about=(
-                "Warm-up tasks, which restore state before a task is moved here, that the member runs at present. "
-                "Null if unchanged since the last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "process_id",
-            "ProcessId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about=(
-                "Identifies the application instance, so that several members (threads) of one process are known to"
-                " share state. Null if unchanged since the last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "user_endpoint",
-            "UserEndpoint",
-            "Endpoint",
-            default=None,
-            struct=Endpoint,
-            nullable=True,
-            about=(
-                "Address where other instances can query this one's state (application.server); null if none is "
-                "configured or it is unchanged."
-            ),
-        ),
-        kipwire.Field(
-            "client_tags",
-            "ClientTags",
-            "[]KeyValue",
-            default=None,
-            struct=KeyValue,
-            nullable=True,
-            compact=True,
-            about=(
-                "Tags of the client by which standby tasks are spread, for example over zones. Null if unchanged "
-                "since the last heartbeat."
-            ),
-        ),
-        kipwire.Field(
-            "task_offsets",
-            "TaskOffsets",
-            "[]TaskOffset",
-            default=None,
-            struct=TaskOffset,
-            nullable=True,
-            compact=True,
-            about="How far the member has come in the changelogs of its tasks; null if not reported this time.",
+            "task_offsets", "TaskOffsets", "[]TaskOffset", default=None, struct=TaskOffset, nullable=True, compact=True
         ),
         kipwire.Field(
             "task_end_offsets",
@@ -1376,18 +1108,8 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             struct=TaskOffset,
             nullable=True,
             compact=True,
-            about=(
-                "End offsets of the changelogs of the member's tasks, to compare with TaskOffsets; null if not "
-                "reported this time."
-            ),
         ),
-        kipwire.Field(
-            "shutdown_application",
-            "ShutdownApplication",
-            "bool",
-            default=False,
-            about="True to ask that all members of the group shut down; false by default.",
-        ),
+        kipwire.Field("shutdown_application", "ShutdownApplication", "bool", default=False),
     )
 
     def __init__(

@@ -56,24 +56,8 @@ class Status(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("b", "text")
     FIELDS = (
-        kipwire.Field(
-            "status_code",
-            "StatusCode",
-            "int8",
-            default=0,
-            about=(
-                "Kind of condition: 0 stale topology, 1 missing source topics, 2 incorrectly partitioned topics, 3 "
-                "missing internal topics, 4 application shutdown requested; newer brokers may use more."
-            ),
-        ),
-        kipwire.Field(
-            "status_detail",
-            "StatusDetail",
-            "string",
-            default="",
-            compact=True,
-            about="Human-readable explanation of the condition.",
-        ),
+        kipwire.Field("status_code", "StatusCode", "int8", default=0),
+        kipwire.Field("status_detail", "StatusDetail", "string", default="", compact=True),
     )
 
     def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
@@ -157,22 +141,8 @@ class TaskIds(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Subtopology the tasks belong to.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Partition numbers, each denoting one task of the subtopology.",
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -274,8 +244,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or IP address."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port."),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
@@ -342,17 +312,8 @@ class TopicPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "topic", "Topic", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions within the topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -455,22 +416,9 @@ class EndpointToPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=(), struct=Endpoint),
         kipwire.Field(
-            "user_endpoint",
-            "UserEndpoint",
-            "Endpoint",
-            default=(),
-            struct=Endpoint,
-            about="Address of the instance, as configured by application.server.",
-        ),
-        kipwire.Field(
-            "active_partitions",
-            "ActivePartitions",
-            "[]TopicPartition",
-            default=(),
-            struct=TopicPartition,
-            compact=True,
-            about="Partitions that the instance processes in active tasks.",
+            "active_partitions", "ActivePartitions", "[]TopicPartition", default=(), struct=TopicPartition, compact=True
         ),
         kipwire.Field(
             "standby_partitions",
@@ -479,7 +427,6 @@ class EndpointToPartitions(kipwire.Struct):
             default=(),
             struct=TopicPartition,
             compact=True,
-            about="Partitions for which the instance keeps standby copies of the state.",
         ),
     )
 
@@ -618,121 +565,25 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
+        kipwire.Field("acceptable_recovery_lag_legacy", "AcceptableRecoveryLagLegacy", "int32", default=0),
+        kipwire.Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", default=0),
+        kipwire.Field("status", "Status", "[]Status", default=(), struct=Status, nullable=True, compact=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 when no quota "
-                "was violated."
-            ),
+            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
         ),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the heartbeat as a whole; 0 means no error.",
+            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
         ),
         kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Human-readable detail on ErrorCode, or null when there is nothing to add.",
+            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
         ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the member the answer is for, as it was given in the request.",
-        ),
-        kipwire.Field(
-            "member_epoch",
-            "MemberEpoch",
-            "int32",
-            default=0,
-            about="Epoch the member has now and must send with its next heartbeat.",
-        ),
-        kipwire.Field(
-            "heartbeat_interval_ms",
-            "HeartbeatIntervalMs",
-            "int32",
-            default=0,
-            about="Milliseconds the member should leave between heartbeats.",
-        ),
-        kipwire.Field(
-            "acceptable_recovery_lag_legacy",
-            "AcceptableRecoveryLagLegacy",
-            "int32",
-            default=0,
-            about=(
-                "In version 0 only: changelog lag, in offsets, up to which a warm-up task counts as caught up. From"
-                " version 1 on see AcceptableRecoveryLag."
-            ),
-        ),
-        kipwire.Field(
-            "task_offset_interval_ms",
-            "TaskOffsetIntervalMs",
-            "int32",
-            default=0,
-            about="Milliseconds the member should leave between reports of its task offsets.",
-        ),
-        kipwire.Field(
-            "status",
-            "Status",
-            "[]Status",
-            default=(),
-            struct=Status,
-            nullable=True,
-            compact=True,
-            about="Conditions that hold for the group at present; may be null when there is nothing to report.",
-        ),
-        kipwire.Field(
-            "active_tasks",
-            "ActiveTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about="Active tasks the member shall run; null if the assignment is unchanged.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "StandbyTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about="Standby tasks the member shall run to keep copies of state; null if the assignment is unchanged.",
-        ),
-        kipwire.Field(
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]TaskIds",
-            default=None,
-            struct=TaskIds,
-            nullable=True,
-            compact=True,
-            about=(
-                "Warm-up tasks whose state the member shall restore ahead of a move; null if the assignment is "
-                "unchanged."
-            ),
-        ),
-        kipwire.Field(
-            "endpoint_information_epoch",
-            "EndpointInformationEpoch",
-            "int32",
-            default=0,
-            about="Version of the endpoint information, which the member returns in its next heartbeat.",
-        ),
+        kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
         kipwire.Field(
             "partitions_by_user_endpoint",
             "PartitionsByUserEndpoint",
@@ -741,10 +592,6 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             struct=EndpointToPartitions,
             nullable=True,
             compact=True,
-            about=(
-                "Which instance hosts which partitions, for interactive queries; null if the member has this "
-                "information already."
-            ),
         ),
     )
 

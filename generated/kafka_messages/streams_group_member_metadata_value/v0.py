@@ -46,10 +46,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address of the endpoint."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
@@ -116,8 +114,8 @@ class KeyValue(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True, about="Key of the tag, such as zone."),
-        kipwire.Field("value", "Value", "string", default="", compact=True, about="The tag's value on this client."),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
@@ -245,91 +243,15 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "instance_id",
-            "InstanceId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Static membership id of the member (KIP-345); null = a dynamic member.",
-        ),
-        kipwire.Field(
-            "rack_id",
-            "RackId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Rack or availability zone of the member's client; null = none given.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            compact=True,
-            about="Value of client.id that the member uses.",
-        ),
-        kipwire.Field(
-            "client_host",
-            "ClientHost",
-            "string",
-            default="",
-            compact=True,
-            about="Host or address from which the member connects.",
-        ),
-        kipwire.Field(
-            "rebalance_timeout_ms",
-            "RebalanceTimeoutMs",
-            "int32",
-            default=-1,
-            about=(
-                "Time in milliseconds that the member is granted to give up tasks during a rebalance; -1 (default) "
-                "= not set."
-            ),
-        ),
-        kipwire.Field(
-            "topology_epoch",
-            "TopologyEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the topology that the member runs; may differ from the group's while the application is "
-                "being upgraded."
-            ),
-        ),
-        kipwire.Field(
-            "process_id",
-            "ProcessId",
-            "string",
-            default="",
-            compact=True,
-            about=(
-                "Id of the Kafka Streams process that the member runs in; members of one process share it and its "
-                "local state."
-            ),
-        ),
-        kipwire.Field(
-            "user_endpoint",
-            "UserEndpoint",
-            "Endpoint",
-            default=None,
-            struct=Endpoint,
-            nullable=True,
-            about=(
-                "Address at which the application answers interactive queries; null (default) = none was " "configured."
-            ),
-        ),
-        kipwire.Field(
-            "client_tags",
-            "ClientTags",
-            "[]KeyValue",
-            default=(),
-            struct=KeyValue,
-            compact=True,
-            about="Tags of the client, used to spread standby tasks over racks or zones; empty = none.",
-        ),
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
 
     def __init__(

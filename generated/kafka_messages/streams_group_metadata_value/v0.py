@@ -48,8 +48,8 @@ class LastAssignmentConfig(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True, about="Name of the setting."),
-        kipwire.Field("value", "Value", "string", default="", compact=True, about="Value the setting had, as text."),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
@@ -174,31 +174,9 @@ class StreamsGroupMetadataValue(kipwire.Message):
     TAGS = frozenset({0, 1, 2, 3})
     DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about="Epoch of the group, which rises whenever a new assignment is called for.",
-        ),
-        kipwire.Field(
-            "metadata_hash",
-            "MetadataHash",
-            "int64",
-            default=0,
-            about=(
-                "Hash over the metadata of the topics the group uses; a different one tells that topics have "
-                "changed."
-            ),
-        ),
-        kipwire.Field(
-            "validated_topology_epoch",
-            "ValidatedTopologyEpoch",
-            "int32",
-            default=-1,
-            tag=0,
-            about="Epoch of the topology last checked successfully against the existing topics; -1 if none was.",
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
+        kipwire.Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", default=-1, tag=0),
         kipwire.Field(
             "last_assignment_configs",
             "LastAssignmentConfigs",
@@ -208,23 +186,12 @@ class StreamsGroupMetadataValue(kipwire.Message):
             nullable=True,
             compact=True,
             tag=1,
-            about="Settings of the group used for the last assignment, kept to notice changes; null if not recorded.",
         ),
         kipwire.Field(
-            "stored_description_topology_epoch",
-            "StoredDescriptionTopologyEpoch",
-            "int32",
-            default=-1,
-            tag=2,
-            about="Topology epoch whose description has been stored; -1 if none has.",
+            "stored_description_topology_epoch", "StoredDescriptionTopologyEpoch", "int32", default=-1, tag=2
         ),
         kipwire.Field(
-            "failed_description_topology_epoch",
-            "FailedDescriptionTopologyEpoch",
-            "int32",
-            default=-1,
-            tag=3,
-            about="Topology epoch whose description could not be stored; -1 if there is none.",
+            "failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3
         ),
     )
 

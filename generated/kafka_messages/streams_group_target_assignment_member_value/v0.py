@@ -42,22 +42,8 @@ class TaskIds(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology that the tasks execute.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the input partitions, each of which stands for one task.",
-        ),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
@@ -168,33 +154,9 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "active_tasks",
-            "ActiveTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks that the member is to process; empty = none.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "StandbyTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member is to replicate so that it can take over; empty = none.",
-        ),
-        kipwire.Field(
-            "warmup_tasks",
-            "WarmupTasks",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
-            about="Tasks whose state the member is to restore before they move to it as active tasks; empty = none.",
-        ),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
     )
 
     def __init__(

@@ -44,25 +44,8 @@ class StreamsGroupTargetAssignmentMetadataValue(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "assignment_epoch",
-            "AssignmentEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Group epoch for which the target assignment was computed; one behind the group's epoch is due for "
-                "recomputation."
-            ),
-        ),
-        kipwire.Field(
-            "assignment_timestamp",
-            "AssignmentTimestamp",
-            "int64",
-            default=0,
-            tag=0,
-            ignorable=True,
-            about="When the target assignment was computed, in milliseconds since the Unix epoch; 0 if not recorded.",
-        ),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
     )
 
     def __init__(self, *, assignment_epoch: int = 0, assignment_timestamp: int = 0) -> None:

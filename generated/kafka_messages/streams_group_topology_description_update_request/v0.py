@@ -56,56 +56,14 @@ class TopologyDescriptionNode(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("node_type", "NodeType", "int8", default=0),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
         kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            about="Name of the node, by which Successors refers to it.",
+            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
         ),
-        kipwire.Field(
-            "node_type",
-            "NodeType",
-            "int8",
-            default=0,
-            about="Number that tells whether the node is a source, a processor or a sink.",
-        ),
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="topicName",
-            about="Topics that a source node reads; of no meaning for other nodes.",
-        ),
-        kipwire.Field(
-            "sink_topic",
-            "SinkTopic",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            entity_type="topicName",
-            about="Topic that a sink node writes to; null (default) = none is given, as for other kinds of nodes.",
-        ),
-        kipwire.Field(
-            "stores",
-            "Stores",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the state stores that a processor node uses; empty = none.",
-        ),
-        kipwire.Field(
-            "successors",
-            "Successors",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the nodes that receive this node's output; empty = none.",
-        ),
+        kipwire.Field("stores", "Stores", "[]string", default=(), compact=True),
+        kipwire.Field("successors", "Successors", "[]string", default=(), compact=True),
     )
 
     def __init__(
@@ -306,22 +264,9 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology, unique within the topology.",
-        ),
-        kipwire.Field(
-            "nodes",
-            "Nodes",
-            "[]TopologyDescriptionNode",
-            default=(),
-            struct=TopologyDescriptionNode,
-            compact=True,
-            about="The sources, processors and sinks that make up the subtopology.",
+            "nodes", "Nodes", "[]TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode, compact=True
         ),
     )
 
@@ -404,22 +349,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "source",
-            "Source",
-            "TopologyDescriptionNode",
-            default=(),
-            struct=TopologyDescriptionNode,
-            about="The source node that reads the topic behind the global store.",
-        ),
-        kipwire.Field(
-            "processor",
-            "Processor",
-            "TopologyDescriptionNode",
-            default=(),
-            struct=TopologyDescriptionNode,
-            about="The processor node that writes what was read into the global store.",
-        ),
+        kipwire.Field("source", "Source", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
+        kipwire.Field("processor", "Processor", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
     )
 
     def __init__(
@@ -483,7 +414,6 @@ class TopologyDescription(kipwire.Struct):
             default=(),
             struct=TopologyDescriptionSubtopology,
             compact=True,
-            about="The subtopologies, that is, the parts of the node graph that run as separate sets of tasks.",
         ),
         kipwire.Field(
             "global_stores",
@@ -492,7 +422,6 @@ class TopologyDescription(kipwire.Struct):
             default=(),
             struct=TopologyDescriptionGlobalStore,
             compact=True,
-            about="The global state stores, which every instance of the application fills completely; empty = none.",
         ),
     )
 
@@ -592,40 +521,11 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Id of the streams group that the description belongs to.",
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the group member that sends the description.",
-        ),
-        kipwire.Field(
-            "topology_epoch",
-            "TopologyEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the topology that is described, so that descriptions of different versions can be told "
-                "apart."
-            ),
-        ),
-        kipwire.Field(
-            "topology_description",
-            "TopologyDescription",
-            "TopologyDescription",
-            default=(),
-            struct=TopologyDescription,
-            about="The description of the topology itself.",
+            "topology_description", "TopologyDescription", "TopologyDescription", default=(), struct=TopologyDescription
         ),
     )
 

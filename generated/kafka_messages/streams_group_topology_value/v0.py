@@ -48,10 +48,8 @@ class TopicConfig(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text")
     FIELDS = (
-        kipwire.Field("key", "key", "string", default="", compact=True, about="Name of the topic setting."),
-        kipwire.Field(
-            "value", "value", "string", default="", compact=True, about="Value of the topic setting, as text."
-        ),
+        kipwire.Field("key", "key", "string", default="", compact=True),
+        kipwire.Field("value", "value", "string", default="", compact=True),
     )
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
@@ -153,30 +151,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, about="Name of the internal topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "int32",
-            default=0,
-            about="Number of partitions the topic should have; 0 if no fixed number is demanded.",
-        ),
-        kipwire.Field(
-            "replication_factor",
-            "ReplicationFactor",
-            "int16",
-            default=0,
-            about="Number of replicas each partition should have; 0 for the default of the cluster.",
-        ),
-        kipwire.Field(
-            "topic_configs",
-            "TopicConfigs",
-            "[]TopicConfig",
-            default=(),
-            struct=TopicConfig,
-            compact=True,
-            about="Settings with which the topic is to be created.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]TopicConfig", default=(), struct=TopicConfig, compact=True),
     )
 
     def __init__(
@@ -274,33 +252,9 @@ class CopartitionGroup(kipwire.Struct):
     _ROWS = RowReader("*h", "*h", "*h")
     _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]int16",
-            default=(),
-            compact=True,
-            about="Members of the group that are source topics, as indexes into the subtopology's SourceTopics.",
-        ),
-        kipwire.Field(
-            "source_topic_regex",
-            "SourceTopicRegex",
-            "[]int16",
-            default=(),
-            compact=True,
-            about="Members of the group that are topic patterns, as indexes into the subtopology's SourceTopicRegex.",
-        ),
-        kipwire.Field(
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]int16",
-            default=(),
-            compact=True,
-            about=(
-                "Members of the group that are repartition topics, as indexes into the subtopology's "
-                "RepartitionSourceTopics."
-            ),
-        ),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16", default=(), compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", default=(), compact=True),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", default=(), compact=True),
     )
 
     def __init__(
@@ -450,47 +404,13 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", default=(), compact=True),
         kipwire.Field(
-            "subtopology_id",
-            "SubtopologyId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the subtopology, unique within the topology.",
+            "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True
         ),
-        kipwire.Field(
-            "source_topics",
-            "SourceTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the input topics the subtopology reads that already exist outside of the application.",
-        ),
-        kipwire.Field(
-            "source_topic_regex",
-            "SourceTopicRegex",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Regular expressions by which the subtopology selects further input topics.",
-        ),
-        kipwire.Field(
-            "state_changelog_topics",
-            "StateChangelogTopics",
-            "[]TopicInfo",
-            default=(),
-            struct=TopicInfo,
-            compact=True,
-            about="Internal topics that back up the state stores of the subtopology.",
-        ),
-        kipwire.Field(
-            "repartition_sink_topics",
-            "RepartitionSinkTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            about="Names of the internal repartition topics the subtopology writes to.",
-        ),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", default=(), compact=True),
         kipwire.Field(
             "repartition_source_topics",
             "RepartitionSourceTopics",
@@ -498,7 +418,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             struct=TopicInfo,
             compact=True,
-            about="Internal repartition topics the subtopology reads from.",
         ),
         kipwire.Field(
             "copartition_groups",
@@ -507,10 +426,6 @@ class Subtopology(kipwire.Struct):
             default=(),
             struct=CopartitionGroup,
             compact=True,
-            about=(
-                "Groups of input topics that must have equal partition counts, because their records are joined or "
-                "merged by key."
-            ),
         ),
     )
 
@@ -758,22 +673,8 @@ class StreamsGroupTopologyValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "epoch",
-            "Epoch",
-            "int32",
-            default=0,
-            about="Epoch of the topology, by which an updated topology is told from its predecessors.",
-        ),
-        kipwire.Field(
-            "subtopologies",
-            "Subtopologies",
-            "[]Subtopology",
-            default=(),
-            struct=Subtopology,
-            compact=True,
-            about="The independent parts of the topology; each is run as one task per partition of its input.",
-        ),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", default=(), struct=Subtopology, compact=True),
     )
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:

@@ -43,41 +43,10 @@ class TaskOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_group_id",
-            "topicGroupId",
-            "int32",
-            default=0,
-            about="Number of the subtopology the task or tasks belong to.",
-        ),
-        kipwire.Field(
-            "partition",
-            "partition",
-            "int32",
-            default=0,
-            about="Index of the input partition of the task. Up to version 9 see partitionToOffsetSum.",
-        ),
-        kipwire.Field(
-            "offset_sum",
-            "offsetSum",
-            "int64",
-            default=0,
-            about=(
-                "Sum of the changelog offsets the task's local state has reached; -2 if the task is active and "
-                "running, so fully caught up."
-            ),
-        ),
-        kipwire.Field(
-            "named_topology",
-            "namedTopology",
-            "string",
-            default="",
-            nullable=True,
-            about=(
-                "Name of the topology the task belongs to in an application with several; null if topologies are "
-                "not named."
-            ),
-        ),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
+        kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
+        kipwire.Field("named_topology", "namedTopology", "string", default="", nullable=True),
     )
 
     def __init__(
@@ -158,71 +127,13 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "version",
-            "version",
-            "int32",
-            default=0,
-            about="Version of the format this message is encoded with, chosen low enough for all instances to read.",
-        ),
-        kipwire.Field(
-            "latest_supported_version",
-            "latestSupportedVersion",
-            "int32",
-            default=-1,
-            about=(
-                "Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 "
-                "if unknown."
-            ),
-        ),
-        kipwire.Field(
-            "process_id",
-            "processId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the Streams process, common to all stream threads within it.",
-        ),
-        kipwire.Field(
-            "user_end_point",
-            "userEndPoint",
-            "bytes",
-            default=b"",
-            about=(
-                "Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if "
-                "none is configured."
-            ),
-        ),
-        kipwire.Field(
-            "task_offset_sums",
-            "taskOffsetSums",
-            "[]TaskOffsetSum",
-            default=(),
-            struct=TaskOffsetSum,
-            about=(
-                "How far the instance's local state of each task has advanced, so that tasks go where little has to"
-                " be restored (KIP-441)."
-            ),
-        ),
-        kipwire.Field(
-            "unique_field",
-            "uniqueField",
-            "int8",
-            default=0,
-            about=(
-                "Value changed from one join to the next, so that otherwise equal subscriptions differ and a "
-                "rebalance is triggered."
-            ),
-        ),
-        kipwire.Field(
-            "error_code",
-            "errorCode",
-            "int32",
-            default=0,
-            about=(
-                "Tells the assignor of an error or of a request to shut down the whole application; 0 if there is "
-                "none."
-            ),
-        ),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", default=(), struct=TaskOffsetSum),
+        kipwire.Field("unique_field", "uniqueField", "int8", default=0),
+        kipwire.Field("error_code", "errorCode", "int32", default=0),
     )
 
     def __init__(

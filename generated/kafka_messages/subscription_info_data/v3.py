@@ -38,12 +38,8 @@ class TaskId(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ii").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "topic_group_id", "topicGroupId", "int32", default=0, about="Number of the subtopology the task belongs to."
-        ),
-        kipwire.Field(
-            "partition", "partition", "int32", default=0, about="Index of the input partition the task processes."
-        ),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
 
     def __init__(self, *, topic_group_id: int = 0, partition: int = 0) -> None:
@@ -106,59 +102,12 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "version",
-            "version",
-            "int32",
-            default=0,
-            about="Version of the format this message is encoded with, chosen low enough for all instances to read.",
-        ),
-        kipwire.Field(
-            "latest_supported_version",
-            "latestSupportedVersion",
-            "int32",
-            default=-1,
-            about=(
-                "Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 "
-                "if unknown."
-            ),
-        ),
-        kipwire.Field(
-            "process_id",
-            "processId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the Streams process, common to all stream threads within it.",
-        ),
-        kipwire.Field(
-            "prev_tasks",
-            "prevTasks",
-            "[]TaskId",
-            default=(),
-            struct=TaskId,
-            about="Active tasks the instance ran before the rebalance. Up to version 6; from 7 on see taskOffsetSums.",
-        ),
-        kipwire.Field(
-            "standby_tasks",
-            "standbyTasks",
-            "[]TaskId",
-            default=(),
-            struct=TaskId,
-            about=(
-                "Tasks of which the instance holds local state, e.g. as standby. Up to version 6; from 7 on see "
-                "taskOffsetSums."
-            ),
-        ),
-        kipwire.Field(
-            "user_end_point",
-            "userEndPoint",
-            "bytes",
-            default=b"",
-            about=(
-                "Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if "
-                "none is configured."
-            ),
-        ),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("prev_tasks", "prevTasks", "[]TaskId", default=(), struct=TaskId),
+        kipwire.Field("standby_tasks", "standbyTasks", "[]TaskId", default=(), struct=TaskId),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
     )
 
     def __init__(

@@ -41,17 +41,8 @@ class PartitionToOffsetSum(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
-        kipwire.Field("partition", "partition", "int32", default=0, about="Index of the input partition of the task."),
-        kipwire.Field(
-            "offset_sum",
-            "offsetSum",
-            "int64",
-            default=0,
-            about=(
-                "Sum of the changelog offsets the task's local state has reached; -2 if the task is active and "
-                "running, so fully caught up."
-            ),
-        ),
+        kipwire.Field("partition", "partition", "int32", default=0),
+        kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
     )
 
     def __init__(self, *, partition: int = 0, offset_sum: int = 0) -> None:
@@ -99,23 +90,13 @@ class TaskOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topic_group_id",
-            "topicGroupId",
-            "int32",
-            default=0,
-            about="Number of the subtopology the task or tasks belong to.",
-        ),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field(
             "partition_to_offset_sum",
             "partitionToOffsetSum",
             "[]PartitionToOffsetSum",
             default=(),
             struct=PartitionToOffsetSum,
-            about=(
-                "Progress of the subtopology's tasks, one entry per partition. Versions 7 to 9; later each task has"
-                " an entry of its own."
-            ),
         ),
     )
 
@@ -180,51 +161,11 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "version",
-            "version",
-            "int32",
-            default=0,
-            about="Version of the format this message is encoded with, chosen low enough for all instances to read.",
-        ),
-        kipwire.Field(
-            "latest_supported_version",
-            "latestSupportedVersion",
-            "int32",
-            default=-1,
-            about=(
-                "Highest version of this format the instance understands, used to upgrade by rolling restarts; -1 "
-                "if unknown."
-            ),
-        ),
-        kipwire.Field(
-            "process_id",
-            "processId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the Streams process, common to all stream threads within it.",
-        ),
-        kipwire.Field(
-            "user_end_point",
-            "userEndPoint",
-            "bytes",
-            default=b"",
-            about=(
-                "Endpoint (host:port as text bytes) the application advertises for interactive queries; empty if "
-                "none is configured."
-            ),
-        ),
-        kipwire.Field(
-            "task_offset_sums",
-            "taskOffsetSums",
-            "[]TaskOffsetSum",
-            default=(),
-            struct=TaskOffsetSum,
-            about=(
-                "How far the instance's local state of each task has advanced, so that tasks go where little has to"
-                " be restored (KIP-441)."
-            ),
-        ),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", default=(), struct=TaskOffsetSum),
     )
 
     def __init__(

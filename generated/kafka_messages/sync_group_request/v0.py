@@ -36,14 +36,8 @@ class SyncGroupRequestAssignment(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the member this assignment is for."),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "bytes",
-            default=b"",
-            about="What the member is assigned, opaque to the broker; for consumers an encoded list of partitions.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
 
     def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
@@ -115,24 +109,11 @@ class SyncGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field(
-            "group_id", "GroupId", "string", default="", entity_type="groupId", about="The group being synchronized."
-        ),
-        kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=0,
-            about="Generation of the group the member has joined, from the join response.",
-        ),
-        kipwire.Field("member_id", "MemberId", "string", default="", about="Id of the sending member."),
-        kipwire.Field(
-            "assignments",
-            "Assignments",
-            "[]SyncGroupRequestAssignment",
-            default=(),
-            struct=SyncGroupRequestAssignment,
-            about="Assignments for all members, filled in by the group leader only; the others send an empty list.",
+            "assignments", "Assignments", "[]SyncGroupRequestAssignment", default=(), struct=SyncGroupRequestAssignment
         ),
     )
 

@@ -45,22 +45,8 @@ class SyncGroupRequestAssignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the member this assignment is for.",
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="What the member is assigned, opaque to the broker; for consumers an encoded list of partitions.",
-        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
 
     def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
@@ -179,57 +165,15 @@ class SyncGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="The group being synchronized.",
+            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
         kipwire.Field(
-            "generation_id",
-            "GenerationId",
-            "int32",
-            default=0,
-            about="Generation of the group the member has joined, from the join response.",
-        ),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, about="Id of the sending member."),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Instance id of a static member (KIP-345); null for a dynamic member. Since version 3.",
-        ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Protocol type the member expects the group to have, so that the coordinator can verify it; null if"
-                " not given. Since version 5 (KIP-559)."
-            ),
-        ),
-        kipwire.Field(
-            "protocol_name",
-            "ProtocolName",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about=(
-                "Protocol the member believes was chosen, so that the coordinator can verify it; null if not given."
-                " Since version 5 (KIP-559)."
-            ),
+            "protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
         kipwire.Field(
             "assignments",
@@ -238,7 +182,6 @@ class SyncGroupRequest(kipwire.Message):
             default=(),
             struct=SyncGroupRequestAssignment,
             compact=True,
-            about="Assignments for all members, filled in by the group leader only; the others send an empty list.",
         ),
     )
 

@@ -38,16 +38,8 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "bytes",
-            default=b"",
-            about="What this member is assigned, as the leader encoded it; opaque to the broker.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
 
     def __init__(self, *, error_code: int = 0, assignment: bytes = b"") -> None:

@@ -40,28 +40,9 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="What this member is assigned, as the leader encoded it; opaque to the broker.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, assignment: bytes = b"") -> None:

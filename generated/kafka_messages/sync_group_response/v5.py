@@ -55,48 +55,15 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            ignorable=True,
-            about=(
-                "How long, in milliseconds, the client should hold back because a quota was exceeded; 0 when no "
-                "quota was violated."
-            ),
+            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
         kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the whole request; 0 means no error."
+            "protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field(
-            "protocol_type",
-            "ProtocolType",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Protocol type of the group; null if not given. Since version 5 (KIP-559).",
-        ),
-        kipwire.Field(
-            "protocol_name",
-            "ProtocolName",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Protocol the group has agreed on; null if not given. Since version 5 (KIP-559).",
-        ),
-        kipwire.Field(
-            "assignment",
-            "Assignment",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="What this member is assigned, as the leader encoded it; opaque to the broker.",
-        ),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
 
     def __init__(

@@ -48,12 +48,8 @@ class TopicRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the new topic."
-        ),
-        kipwire.Field(
-            "topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id given to the new topic (KIP-516)."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
 
     def __init__(self, *, name: str = "", topic_id: uuid.UUID = ZERO_UUID) -> None:

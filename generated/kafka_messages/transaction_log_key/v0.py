@@ -35,15 +35,7 @@ class TransactionLogKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            about="The transactional id whose state the record holds.",
-        ),
-    )
+    FIELDS = (kipwire.Field("transactional_id", "TransactionalId", "string", default=""),)
 
     def __init__(self, *, transactional_id: str = "") -> None:
         self.transactional_id = transactional_id

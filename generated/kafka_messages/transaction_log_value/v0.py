@@ -37,14 +37,8 @@ class PartitionsSchema(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
-        kipwire.Field(
-            "partition_ids",
-            "PartitionIds",
-            "[]int32",
-            default=(),
-            about="Numbers of the participating partitions within the topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default=""),
+        kipwire.Field("partition_ids", "PartitionIds", "[]int32", default=()),
     )
 
     def __init__(self, *, topic: str = "", partition_ids: list[int] = kipwire.DEFAULT) -> None:
@@ -130,33 +124,10 @@ class TransactionLogValue(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "producer_id", "ProducerId", "int64", default=0, about="Producer id the transactional id uses at present."
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Present epoch of the producer id; producers with an older one are fenced.",
-        ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about="Milliseconds a transaction may stay open before the coordinator aborts it.",
-        ),
-        kipwire.Field(
-            "transaction_status",
-            "TransactionStatus",
-            "int8",
-            default=0,
-            about=(
-                "State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete "
-                "commit, 5 complete abort, 6 dead, 7 prepare epoch fence."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_status", "TransactionStatus", "int8", default=0),
         kipwire.Field(
             "transaction_partitions",
             "TransactionPartitions",
@@ -164,22 +135,9 @@ class TransactionLogValue(kipwire.Message):
             default=(),
             struct=PartitionsSchema,
             nullable=True,
-            about="Partitions that take part in the transaction, by topic; null when the transaction is empty.",
         ),
-        kipwire.Field(
-            "transaction_last_update_timestamp_ms",
-            "TransactionLastUpdateTimestampMs",
-            "int64",
-            default=0,
-            about="When the state last changed, in epoch-based milliseconds.",
-        ),
-        kipwire.Field(
-            "transaction_start_timestamp_ms",
-            "TransactionStartTimestampMs",
-            "int64",
-            default=0,
-            about="When the transaction began, in epoch-based milliseconds; -1 = none has begun.",
-        ),
+        kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
+        kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
     )
 
     def __init__(

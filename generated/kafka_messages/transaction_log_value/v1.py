@@ -53,15 +53,8 @@ class PartitionsSchema(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, about="Name of the topic."),
-        kipwire.Field(
-            "partition_ids",
-            "PartitionIds",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the participating partitions within the topic.",
-        ),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True),
+        kipwire.Field("partition_ids", "PartitionIds", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, topic: str = "", partition_ids: list[int] = kipwire.DEFAULT) -> None:
@@ -200,63 +193,13 @@ class TransactionLogValue(kipwire.Message):
     TAGS = frozenset({0, 1, 2, 3})
     DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
-        kipwire.Field(
-            "producer_id", "ProducerId", "int64", default=0, about="Producer id the transactional id uses at present."
-        ),
-        kipwire.Field(
-            "previous_producer_id",
-            "PreviousProducerId",
-            "int64",
-            default=-1,
-            tag=0,
-            about=(
-                "Producer id used before the present one, so that a retried request under the old id is still "
-                "recognised (KIP-890). Tagged; -1 = none."
-            ),
-        ),
-        kipwire.Field(
-            "next_producer_id",
-            "NextProducerId",
-            "int64",
-            default=-1,
-            tag=1,
-            about=(
-                "Producer id to change to when the transaction completes, because the epochs of the present one are"
-                " used up (KIP-890). Tagged; -1 = none."
-            ),
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Present epoch of the producer id; producers with an older one are fenced.",
-        ),
-        kipwire.Field(
-            "next_producer_epoch",
-            "NextProducerEpoch",
-            "int16",
-            default=-1,
-            tag=3,
-            about="Epoch kept to go with NextProducerId. Tagged field of version 1; -1 = none.",
-        ),
-        kipwire.Field(
-            "transaction_timeout_ms",
-            "TransactionTimeoutMs",
-            "int32",
-            default=0,
-            about="Milliseconds a transaction may stay open before the coordinator aborts it.",
-        ),
-        kipwire.Field(
-            "transaction_status",
-            "TransactionStatus",
-            "int8",
-            default=0,
-            about=(
-                "State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4 complete "
-                "commit, 5 complete abort, 6 dead, 7 prepare epoch fence."
-            ),
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("previous_producer_id", "PreviousProducerId", "int64", default=-1, tag=0),
+        kipwire.Field("next_producer_id", "NextProducerId", "int64", default=-1, tag=1),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("next_producer_epoch", "NextProducerEpoch", "int16", default=-1, tag=3),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_status", "TransactionStatus", "int8", default=0),
         kipwire.Field(
             "transaction_partitions",
             "TransactionPartitions",
@@ -265,30 +208,10 @@ class TransactionLogValue(kipwire.Message):
             struct=PartitionsSchema,
             nullable=True,
             compact=True,
-            about="Partitions that take part in the transaction, by topic; null when the transaction is empty.",
         ),
-        kipwire.Field(
-            "transaction_last_update_timestamp_ms",
-            "TransactionLastUpdateTimestampMs",
-            "int64",
-            default=0,
-            about="When the state last changed, in epoch-based milliseconds.",
-        ),
-        kipwire.Field(
-            "transaction_start_timestamp_ms",
-            "TransactionStartTimestampMs",
-            "int64",
-            default=0,
-            about="When the transaction began, in epoch-based milliseconds; -1 = none has begun.",
-        ),
-        kipwire.Field(
-            "client_transaction_version",
-            "ClientTransactionVersion",
-            "int16",
-            default=0,
-            tag=2,
-            about="Level of the transaction protocol the client last used (KIP-890). Tagged; default 0.",
-        ),
+        kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
+        kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
+        kipwire.Field("client_transaction_version", "ClientTransactionVersion", "int16", default=0, tag=2),
     )
 
     def __init__(

@@ -40,35 +40,10 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset to commit, that is, the next one the group is going to read.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last record consumed, for detecting log truncation later; -1 if unknown (from "
-                "version 2 on, KIP-320)."
-            ),
-        ),
-        kipwire.Field(
-            "committed_metadata",
-            "CommittedMetadata",
-            "string",
-            default="",
-            nullable=True,
-            about="Free text the client wants to keep with the offset; may be null.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
 
     def __init__(
@@ -128,22 +103,13 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 5, from 6 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitRequestPartition",
             default=(),
             struct=TxnOffsetCommitRequestPartition,
-            about="Partitions of the topic with the offsets to commit.",
         ),
     )
 
@@ -217,44 +183,12 @@ class TxnOffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            entity_type="transactionalId",
-            about="Transactional id of the producer.",
-        ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            entity_type="groupId",
-            about="Consumer group the offsets belong to.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id that was assigned to the transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Producer's current epoch; a producer with an outdated epoch is fenced.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TxnOffsetCommitRequestTopic",
-            default=(),
-            struct=TxnOffsetCommitRequestTopic,
-            about="Topics with offsets to commit.",
+            "topics", "Topics", "[]TxnOffsetCommitRequestTopic", default=(), struct=TxnOffsetCommitRequestTopic
         ),
     )
 

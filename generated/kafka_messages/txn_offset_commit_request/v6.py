@@ -54,36 +54,10 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "q", "i", "text")
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "committed_offset",
-            "CommittedOffset",
-            "int64",
-            default=0,
-            about="Offset to commit, that is, the next one the group is going to read.",
-        ),
-        kipwire.Field(
-            "committed_leader_epoch",
-            "CommittedLeaderEpoch",
-            "int32",
-            default=-1,
-            ignorable=True,
-            about=(
-                "Leader epoch of the last record consumed, for detecting log truncation later; -1 if unknown (from "
-                "version 2 on, KIP-320)."
-            ),
-        ),
-        kipwire.Field(
-            "committed_metadata",
-            "CommittedMetadata",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Free text the client wants to keep with the offset; may be null.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(
@@ -181,14 +155,7 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic. From version 6 on in place of the name.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -196,7 +163,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
             default=(),
             struct=TxnOffsetCommitRequestPartition,
             compact=True,
-            about="Partitions of the topic with the offsets to commit.",
         ),
     )
 
@@ -291,65 +257,14 @@ class TxnOffsetCommitRequest(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "transactional_id",
-            "TransactionalId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="transactionalId",
-            about="Transactional id of the producer.",
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
         ),
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            entity_type="groupId",
-            about="Consumer group the offsets belong to.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Producer id that was assigned to the transactional id.",
-        ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Producer's current epoch; a producer with an outdated epoch is fenced.",
-        ),
-        kipwire.Field(
-            "generation_id_or_member_epoch",
-            "GenerationIdOrMemberEpoch",
-            "int32",
-            default=-1,
-            about=(
-                "Generation (classic group) or member epoch (consumer group protocol) of the consumer, to fence "
-                "outdated members; -1 if not given (from version 3 on, KIP-447)."
-            ),
-        ),
-        kipwire.Field(
-            "member_id",
-            "MemberId",
-            "string",
-            default="",
-            compact=True,
-            about="Member id of the consumer in the group; empty if not given (from version 3 on, KIP-447).",
-        ),
-        kipwire.Field(
-            "group_instance_id",
-            "GroupInstanceId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Instance id of the consumer if it is a static member; null otherwise (from version 3 on).",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
         kipwire.Field(
             "topics",
             "Topics",
@@ -357,7 +272,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
             default=(),
             struct=TxnOffsetCommitRequestTopic,
             compact=True,
-            about="Topics with offsets to commit.",
         ),
     )
 

@@ -39,19 +39,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = False
     _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction"
-                " ends."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -98,22 +87,13 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 5, from 6 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitResponsePartition",
             default=(),
             struct=TxnOffsetCommitResponsePartition,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -184,23 +164,9 @@ class TxnOffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TxnOffsetCommitResponseTopic",
-            default=(),
-            struct=TxnOffsetCommitResponseTopic,
-            about="Results grouped by topic.",
+            "topics", "Topics", "[]TxnOffsetCommitResponseTopic", default=(), struct=TxnOffsetCommitResponseTopic
         ),
     )
 

@@ -47,19 +47,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction"
-                " ends."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -118,16 +107,7 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            ignorable=True,
-            entity_type="topicName",
-            about="Name of the topic. Up to version 5, from 6 on see TopicId.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -135,7 +115,6 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             default=(),
             struct=TxnOffsetCommitResponsePartition,
             compact=True,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -226,16 +205,7 @@ class TxnOffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "topics",
             "Topics",
@@ -243,7 +213,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
             default=(),
             struct=TxnOffsetCommitResponseTopic,
             compact=True,
-            about="Results grouped by topic.",
         ),
     )
 

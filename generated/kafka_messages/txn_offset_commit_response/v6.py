@@ -39,19 +39,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome for this partition's offset; 0 means no error, the offset is pending until the transaction"
-                " ends."
-            ),
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -110,14 +99,7 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id",
-            "TopicId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Unique id of the topic. From version 6 on in place of the name.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -125,7 +107,6 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             default=(),
             struct=TxnOffsetCommitResponsePartition,
             compact=True,
-            about="Results of the topic's partitions.",
         ),
     )
 
@@ -202,16 +183,7 @@ class TxnOffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds the client is asked to hold back because this request exceeded a quota; 0 if no quota"
-                " was violated."
-            ),
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field(
             "topics",
             "Topics",
@@ -219,7 +191,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
             default=(),
             struct=TxnOffsetCommitResponseTopic,
             compact=True,
-            about="Results grouped by topic.",
         ),
     )
 

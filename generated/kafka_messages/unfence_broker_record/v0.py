@@ -38,10 +38,8 @@ class UnfenceBrokerRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "id", "Id", "int32", default=0, entity_type="brokerId", about="Id of the broker that is unfenced."
-        ),
-        kipwire.Field("epoch", "Epoch", "int64", default=0, about="Epoch of the broker registration that is unfenced."),
+        kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("epoch", "Epoch", "int64", default=0),
     )
 
     def __init__(self, *, id: int = 0, epoch: int = 0) -> None:

@@ -38,24 +38,8 @@ class UnregisterBrokerRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker that is no longer registered.",
-        ),
-        kipwire.Field(
-            "broker_epoch",
-            "BrokerEpoch",
-            "int64",
-            default=0,
-            about=(
-                "Epoch of the registration that is removed, so that a newer registration of the same broker is left"
-                " alone."
-            ),
-        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
     )
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = 0) -> None:

@@ -36,16 +36,7 @@ class UnregisterBrokerRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "broker_id",
-            "BrokerId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the broker to remove.",
-        ),
-    )
+    FIELDS = (kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
 
     def __init__(self, *, broker_id: int = 0) -> None:
         self.broker_id = broker_id

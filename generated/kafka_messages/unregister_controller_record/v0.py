@@ -35,15 +35,7 @@ class UnregisterControllerRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "controller_id",
-            "ControllerId",
-            "int32",
-            default=0,
-            about="Node id of the controller whose registration ends.",
-        ),
-    )
+    FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
 
     def __init__(self, *, controller_id: int = 0) -> None:
         self.controller_id = controller_id

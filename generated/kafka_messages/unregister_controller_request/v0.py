@@ -37,15 +37,7 @@ class UnregisterControllerRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "controller_id",
-            "ControllerId",
-            "int32",
-            default=0,
-            about="Node id of the controller whose registration shall be removed.",
-        ),
-    )
+    FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
 
     def __init__(self, *, controller_id: int = 0) -> None:
         self.controller_id = controller_id

@@ -52,35 +52,9 @@ class FeatureUpdateKey(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "bool")
     FIELDS = (
-        kipwire.Field(
-            "feature",
-            "Feature",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature whose finalized level is to change.",
-        ),
-        kipwire.Field(
-            "max_version_level",
-            "MaxVersionLevel",
-            "int16",
-            default=0,
-            about=(
-                "New finalized level of the feature; a value below 1 asks for its removal, that is, for disabling "
-                "it."
-            ),
-        ),
-        kipwire.Field(
-            "allow_downgrade",
-            "AllowDowngrade",
-            "bool",
-            default=False,
-            about=(
-                "True permits a level below the current one or removal; version 0 only, see UpgradeType for later "
-                "ones."
-            ),
-        ),
+        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("allow_downgrade", "AllowDowngrade", "bool", default=False),
     )
 
     def __init__(self, *, feature: str = "", max_version_level: int = 0, allow_downgrade: bool = False) -> None:
@@ -177,21 +151,9 @@ class UpdateFeaturesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field(
-            "timeout_ms",
-            "timeoutMs",
-            "int32",
-            default=60000,
-            about="Longest time in milliseconds that the change may take before the request fails; default 60000.",
-        ),
-        kipwire.Field(
-            "feature_updates",
-            "FeatureUpdates",
-            "[]FeatureUpdateKey",
-            default=(),
-            struct=FeatureUpdateKey,
-            compact=True,
-            about="The changes to make, at most one per feature.",
+            "feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", default=(), struct=FeatureUpdateKey, compact=True
         ),
     )
 

@@ -54,35 +54,9 @@ class FeatureUpdateKey(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "b")
     FIELDS = (
-        kipwire.Field(
-            "feature",
-            "Feature",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature whose finalized level is to change.",
-        ),
-        kipwire.Field(
-            "max_version_level",
-            "MaxVersionLevel",
-            "int16",
-            default=0,
-            about=(
-                "New finalized level of the feature; a value below 1 asks for its removal, that is, for disabling "
-                "it."
-            ),
-        ),
-        kipwire.Field(
-            "upgrade_type",
-            "UpgradeType",
-            "int8",
-            default=1,
-            about=(
-                "Kind of change that is permitted: 1 (default) upgrade only, 2 safe downgrade without loss of "
-                "metadata, 3 unsafe downgrade. From version 1 on (KIP-778)."
-            ),
-        ),
+        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("upgrade_type", "UpgradeType", "int8", default=1),
     )
 
     def __init__(self, *, feature: str = "", max_version_level: int = 0, upgrade_type: int = 1) -> None:
@@ -179,29 +153,11 @@ class UpdateFeaturesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field(
-            "timeout_ms",
-            "timeoutMs",
-            "int32",
-            default=60000,
-            about="Longest time in milliseconds that the change may take before the request fails; default 60000.",
+            "feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", default=(), struct=FeatureUpdateKey, compact=True
         ),
-        kipwire.Field(
-            "feature_updates",
-            "FeatureUpdates",
-            "[]FeatureUpdateKey",
-            default=(),
-            struct=FeatureUpdateKey,
-            compact=True,
-            about="The changes to make, at most one per feature.",
-        ),
-        kipwire.Field(
-            "validate_only",
-            "ValidateOnly",
-            "bool",
-            default=False,
-            about="True = check the changes without making them; default false. From version 1 on.",
-        ),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
 
     def __init__(

@@ -48,27 +48,9 @@ class UpdatableFeatureResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "h", "text")
     FIELDS = (
-        kipwire.Field(
-            "feature",
-            "Feature",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Name of the feature that the result is about.",
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Error of changing this feature; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of this feature's error for humans; null = none.",
-        ),
+        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
 
     def __init__(self, *, feature: str = "", error_code: int = 0, error_message: str | None = "") -> None:
@@ -186,28 +168,9 @@ class UpdateFeaturesResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the client should hold back because it exceeded a quota; 0 = no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the request as a whole; 0 = no error."
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about="Explanation of the request's error for humans; null = none.",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field(
             "results",
             "Results",
@@ -216,7 +179,6 @@ class UpdateFeaturesResponse(kipwire.Message):
             struct=UpdatableFeatureResult,
             compact=True,
             ignorable=True,
-            about="One result per feature to be changed; up to version 1 only.",
         ),
     )
 

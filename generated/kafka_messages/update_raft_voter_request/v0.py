@@ -52,19 +52,9 @@ class Listener(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            about="Listener name of the endpoint; unique within the list.",
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or IP address of the endpoint."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the endpoint."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -169,20 +159,8 @@ class KRaftVersionFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest kraft.version level the voter supports.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest kraft.version level the voter supports.",
-        ),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -253,49 +231,17 @@ class UpdateRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default="",
-            nullable=True,
-            compact=True,
-            about=(
-                "Id of the cluster the sender belongs to, so that a request to the wrong cluster is refused; null "
-                "skips the check."
-            ),
-        ),
-        kipwire.Field(
-            "current_leader_epoch",
-            "CurrentLeaderEpoch",
-            "int32",
-            default=0,
-            about="Quorum epoch the sender knows; the leader refuses the update if it is not the current one.",
-        ),
-        kipwire.Field("voter_id", "VoterId", "int32", default=0, about="Node id of the voter being updated."),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the voter's metadata log directory, which together with VoterId identifies the replica.",
-        ),
-        kipwire.Field(
-            "listeners",
-            "Listeners",
-            "[]Listener",
-            default=(),
-            struct=Listener,
-            compact=True,
-            about="Endpoints under which the voter can now be reached; they replace those on record.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
         kipwire.Field(
             "kraft_version_feature",
             "KRaftVersionFeature",
             "KRaftVersionFeature",
             default=(),
             struct=KRaftVersionFeature,
-            about="Range of kraft.version feature levels the voter's software can handle.",
         ),
     )
 

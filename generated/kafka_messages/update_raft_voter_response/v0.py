@@ -46,25 +46,10 @@ class CurrentLeader(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=-1,
-            entity_type="brokerId",
-            about="Node id of the leader, -1 if unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            about="Latest quorum epoch known to the answering node, -1 if unknown.",
-        ),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or IP address of the leader."
-        ),
-        kipwire.Field("port", "Port", "int32", default=0, about="TCP port of the leader."),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
     )
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1, host: str = "", port: int = 0) -> None:
@@ -145,28 +130,9 @@ class UpdateRaftVoterResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds for which the sender should hold back because of a quota; 0 when no quota was "
-                "violated."
-            ),
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the update as a whole; 0 means no error."
-        ),
-        kipwire.Field(
-            "current_leader",
-            "CurrentLeader",
-            "CurrentLeader",
-            default=(),
-            struct=CurrentLeader,
-            tag=0,
-            about="The quorum leader as far as the answering node knows it; a tagged field (KIP-482).",
-        ),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("current_leader", "CurrentLeader", "CurrentLeader", default=(), struct=CurrentLeader, tag=0),
     )
 
     def __init__(

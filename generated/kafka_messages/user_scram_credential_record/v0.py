@@ -57,47 +57,12 @@ class UserScramCredentialRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, about="User who logs in with the credential."
-        ),
-        kipwire.Field(
-            "mechanism",
-            "Mechanism",
-            "int8",
-            default=0,
-            about="SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.",
-        ),
-        kipwire.Field(
-            "salt",
-            "Salt",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="Random bytes that were mixed into the password; sent to the client during login.",
-        ),
-        kipwire.Field(
-            "stored_key",
-            "StoredKey",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="SCRAM StoredKey, against which the server checks the client's proof that it knows the password.",
-        ),
-        kipwire.Field(
-            "server_key",
-            "ServerKey",
-            "bytes",
-            default=b"",
-            compact=True,
-            about="SCRAM ServerKey, with which the server proves to the client that it knows the credential.",
-        ),
-        kipwire.Field(
-            "iterations",
-            "Iterations",
-            "int32",
-            default=0,
-            about="Number of hash iterations used to derive the salted password; sent to the client during login.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
+        kipwire.Field("stored_key", "StoredKey", "bytes", default=b"", compact=True),
+        kipwire.Field("server_key", "ServerKey", "bytes", default=b"", compact=True),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
 
     def __init__(

@@ -67,71 +67,14 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">iii16s16siqBx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            about="Number of the partition within the topic; 0 for the metadata log.",
-        ),
-        kipwire.Field(
-            "replica_epoch",
-            "ReplicaEpoch",
-            "int32",
-            default=0,
-            about="Epoch of the replica that asks for the vote; for a pre-vote it has not been raised yet.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the replica that asks for the vote.",
-        ),
-        kipwire.Field(
-            "replica_directory_id",
-            "ReplicaDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about=(
-                "Id of the log directory of the asking replica, which with ReplicaId identifies it. Since version 1"
-                " (KIP-853)."
-            ),
-        ),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            ignorable=True,
-            about="Id of the log directory of the voter being asked. Since version 1 (KIP-853).",
-        ),
-        kipwire.Field(
-            "last_offset_epoch",
-            "LastOffsetEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Leader epoch of the last record in the asking replica's log; with LastOffset it shows how up to "
-                "date the log is."
-            ),
-        ),
-        kipwire.Field(
-            "last_offset",
-            "LastOffset",
-            "int64",
-            default=0,
-            about="End offset of the asking replica's log, compared with the voter's own.",
-        ),
-        kipwire.Field(
-            "pre_vote",
-            "PreVote",
-            "bool",
-            default=False,
-            about="true = only a pre-vote that changes no epoch, false = a real vote. Since version 2 (KIP-996).",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("replica_epoch", "ReplicaEpoch", "int32", default=0),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("last_offset_epoch", "LastOffsetEpoch", "int32", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("pre_vote", "PreVote", "bool", default=False),
     )
 
     def __init__(
@@ -238,24 +181,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic holding the log.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The partitions an election is held for.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -347,33 +274,9 @@ class VoteRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Id of the cluster the candidate belongs to, to reject requests gone astray; null = not given.",
-        ),
-        kipwire.Field(
-            "voter_id",
-            "VoterId",
-            "int32",
-            default=-1,
-            ignorable=True,
-            entity_type="brokerId",
-            about="Node id of the voter being asked. Since version 1 (KIP-853); -1 = not set.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The replicated logs an election is held for; in practice just __cluster_metadata.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
 
     def __init__(

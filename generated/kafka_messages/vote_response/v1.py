@@ -57,30 +57,11 @@ class PartitionData(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihiiBx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within the topic."
-        ),
-        kipwire.Field(
-            "error_code", "ErrorCode", "int16", default=0, about="Outcome of the vote for this partition; 0 = no error."
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            entity_type="brokerId",
-            about="Node id of the leader the voter knows of; -1 = unknown.",
-        ),
-        kipwire.Field(
-            "leader_epoch", "LeaderEpoch", "int32", default=0, about="Newest leader epoch the voter knows of."
-        ),
-        kipwire.Field(
-            "vote_granted",
-            "VoteGranted",
-            "bool",
-            default=False,
-            about="true = the voter gives its vote (or pre-vote) to the asking replica.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("vote_granted", "VoteGranted", "bool", default=False),
     )
 
     def __init__(
@@ -159,24 +140,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name",
-            "TopicName",
-            "string",
-            default="",
-            compact=True,
-            entity_type="topicName",
-            about="Name of the topic holding the log.",
-        ),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="The answer per partition.",
-        ),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -260,17 +225,9 @@ class NodeEndpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "text", "H")
     FIELDS = (
-        kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id the address belongs to.",
-        ),
-        kipwire.Field("host", "Host", "string", default="", compact=True, about="Host name or address of the node."),
-        kipwire.Field("port", "Port", "uint16", default=0, about="TCP port of the node."),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0) -> None:
@@ -370,34 +327,10 @@ class VoteResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about=(
-                "Outcome of the request as a whole; 0 = no error. Problems of a single partition are in its own "
-                "ErrorCode."
-            ),
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TopicData",
-            default=(),
-            struct=TopicData,
-            compact=True,
-            about="The replicated logs voted on.",
-        ),
-        kipwire.Field(
-            "node_endpoints",
-            "NodeEndpoints",
-            "[]NodeEndpoint",
-            default=(),
-            struct=NodeEndpoint,
-            compact=True,
-            tag=0,
-            about="Addresses of the leaders named in the partitions. Tagged field since version 1 (KIP-853).",
+            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
 

@@ -54,11 +54,9 @@ class Endpoint(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "text", "H")
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, about="Name of the listener."),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address of the listener."
-        ),
-        kipwire.Field("port", "Port", "uint16", default=0, about="Port of the listener."),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
@@ -163,20 +161,8 @@ class KRaftVersionFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "min_supported_version",
-            "MinSupportedVersion",
-            "int16",
-            default=0,
-            about="Lowest kraft.version level the voter supports.",
-        ),
-        kipwire.Field(
-            "max_supported_version",
-            "MaxSupportedVersion",
-            "int16",
-            default=0,
-            about="Highest kraft.version level the voter supports.",
-        ),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
@@ -227,30 +213,15 @@ class Voter(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId", about="Node id of the voter."),
-        kipwire.Field(
-            "voter_directory_id",
-            "VoterDirectoryId",
-            "uuid",
-            default=ZERO_UUID,
-            about="Id of the metadata log directory of the voter; tells a replaced disk from the original one.",
-        ),
-        kipwire.Field(
-            "endpoints",
-            "Endpoints",
-            "[]Endpoint",
-            default=(),
-            struct=Endpoint,
-            compact=True,
-            about="Addresses at which the voter can be reached, one per listener.",
-        ),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("endpoints", "Endpoints", "[]Endpoint", default=(), struct=Endpoint, compact=True),
         kipwire.Field(
             "kraft_version_feature",
             "KRaftVersionFeature",
             "KRaftVersionFeature",
             default=(),
             struct=KRaftVersionFeature,
-            about="Range of kraft.version feature levels the voter supports.",
         ),
     )
 
@@ -339,10 +310,8 @@ class VotersRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", default=0, about="Version of this record's schema."),
-        kipwire.Field(
-            "voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True, about="All voters of the quorum."
-        ),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True),
     )
 
     def __init__(self, *, version: int = 0, voters: list[Voter] = kipwire.DEFAULT) -> None:

@@ -53,22 +53,10 @@ class StateBatch(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
-        kipwire.Field("first_offset", "FirstOffset", "int64", default=0, about="First offset of the range."),
-        kipwire.Field("last_offset", "LastOffset", "int64", default=0, about="Last offset of the range, inclusive."),
-        kipwire.Field(
-            "delivery_state",
-            "DeliveryState",
-            "int8",
-            default=0,
-            about="How delivery stands for all records of the batch: 0 available, 2 acknowledged, 4 archived.",
-        ),
-        kipwire.Field(
-            "delivery_count",
-            "DeliveryCount",
-            "int16",
-            default=0,
-            about="How many times delivery of these records has been attempted.",
-        ),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
 
     def __init__(
@@ -141,46 +129,11 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "state_epoch",
-            "StateEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Epoch of the share-partition's state; it rises when the state is initialised afresh, and writes "
-                "under an older one are refused."
-            ),
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Leader epoch of the partition as known to the sender, by which writes of a deposed leader are "
-                "fenced off."
-            ),
-        ),
-        kipwire.Field(
-            "start_offset",
-            "StartOffset",
-            "int64",
-            default=0,
-            about=(
-                "First offset still in flight for the group, with everything before it finished; -1 to leave the "
-                "stored value alone."
-            ),
-        ),
-        kipwire.Field(
-            "state_batches",
-            "StateBatches",
-            "[]StateBatch",
-            default=(),
-            struct=StateBatch,
-            compact=True,
-            about="Ranges of offsets whose delivery state has changed.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
 
     def __init__(
@@ -256,16 +209,8 @@ class WriteStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            compact=True,
-            about="State to store for single partitions of the topic.",
-        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -339,23 +284,8 @@ class WriteShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "group_id",
-            "GroupId",
-            "string",
-            default="",
-            compact=True,
-            about="Id of the share group the state belongs to.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]WriteStateData",
-            default=(),
-            struct=WriteStateData,
-            compact=True,
-            about="State to store, grouped by topic.",
-        ),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]WriteStateData", default=(), struct=WriteStateData, compact=True),
     )
 
     def __init__(self, *, group_id: str = "", topics: list[WriteStateData] = kipwire.DEFAULT) -> None:

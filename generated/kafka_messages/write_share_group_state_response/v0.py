@@ -51,23 +51,9 @@ class PartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("i", "h", "text")
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of the write for this partition, such as a fenced epoch; 0 means no error.",
-        ),
-        kipwire.Field(
-            "error_message",
-            "ErrorMessage",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            about="Why the state of this partition was not stored, in words; null if there is nothing to add.",
-        ),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
 
     def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
@@ -156,15 +142,9 @@ class WriteStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, about="Unique id of the topic."),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]PartitionResult",
-            default=(),
-            struct=PartitionResult,
-            compact=True,
-            about="Results for the single partitions of the topic.",
+            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
 
@@ -237,15 +217,7 @@ class WriteShareGroupStateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]WriteStateResult",
-            default=(),
-            struct=WriteStateResult,
-            compact=True,
-            about="Results grouped by topic.",
-        ),
+        kipwire.Field("results", "Results", "[]WriteStateResult", default=(), struct=WriteStateResult, compact=True),
     )
 
     def __init__(self, *, results: list[WriteStateResult] = kipwire.DEFAULT) -> None:

@@ -51,17 +51,8 @@ class WritableTxnMarkerTopic(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = RowReader("text", "*i")
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
-        kipwire.Field(
-            "partition_indexes",
-            "PartitionIndexes",
-            "[]int32",
-            default=(),
-            compact=True,
-            about="Numbers of the partitions of the topic that get the marker.",
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
 
     def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
@@ -176,58 +167,14 @@ class WritableTxnMarker(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("transaction_result", "TransactionResult", "bool", default=False),
         kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Id of the producer whose transaction ends.",
+            "topics", "Topics", "[]WritableTxnMarkerTopic", default=(), struct=WritableTxnMarkerTopic, compact=True
         ),
-        kipwire.Field(
-            "producer_epoch",
-            "ProducerEpoch",
-            "int16",
-            default=0,
-            about="Epoch of that producer; leaders use it to reject markers that are out of date.",
-        ),
-        kipwire.Field(
-            "transaction_result",
-            "TransactionResult",
-            "bool",
-            default=False,
-            about="True if the transaction was committed, false if it was aborted.",
-        ),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]WritableTxnMarkerTopic",
-            default=(),
-            struct=WritableTxnMarkerTopic,
-            compact=True,
-            about="Partitions that get this marker, grouped by topic.",
-        ),
-        kipwire.Field(
-            "coordinator_epoch",
-            "CoordinatorEpoch",
-            "int32",
-            default=0,
-            about=(
-                "Leader epoch of the coordinator's partition of the transaction log, so that markers from a "
-                "replaced coordinator are recognised."
-            ),
-        ),
-        kipwire.Field(
-            "transaction_version",
-            "TransactionVersion",
-            "int8",
-            default=0,
-            ignorable=True,
-            about=(
-                "Transaction protocol version the transaction ran under; 0 and 1 stand for the older protocol, 2 "
-                "for the hardened one of KIP-890. Since version 2; 0 by default."
-            ),
-        ),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("transaction_version", "TransactionVersion", "int8", default=0, ignorable=True),
     )
 
     def __init__(
@@ -316,15 +263,7 @@ class WriteTxnMarkersRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "markers",
-            "Markers",
-            "[]WritableTxnMarker",
-            default=(),
-            struct=WritableTxnMarker,
-            compact=True,
-            about="The markers to write, one entry per finished transaction.",
-        ),
+        kipwire.Field("markers", "Markers", "[]WritableTxnMarker", default=(), struct=WritableTxnMarker, compact=True),
     )
 
     def __init__(self, *, markers: list[WritableTxnMarker] = kipwire.DEFAULT) -> None:

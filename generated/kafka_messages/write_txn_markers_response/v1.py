@@ -51,16 +51,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
     FLEXIBLE = True
     _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
-        kipwire.Field(
-            "partition_index", "PartitionIndex", "int32", default=0, about="Number of the partition within its topic."
-        ),
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            about="Outcome of writing the marker to this partition; 0 means no error.",
-        ),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
@@ -119,9 +111,7 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "name", "Name", "string", default="", compact=True, entity_type="topicName", about="Name of the topic."
-        ),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -129,7 +119,6 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
             default=(),
             struct=WritableTxnMarkerPartitionResult,
             compact=True,
-            about="Results for the single partitions of the topic.",
         ),
     )
 
@@ -212,14 +201,7 @@ class WritableTxnMarkerResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=0,
-            entity_type="producerId",
-            about="Id of the producer whose transaction the marker ends.",
-        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field(
             "topics",
             "Topics",
@@ -227,7 +209,6 @@ class WritableTxnMarkerResult(kipwire.Struct):
             default=(),
             struct=WritableTxnMarkerTopicResult,
             compact=True,
-            about="Results for this marker, grouped by topic.",
         ),
     )
 
@@ -300,13 +281,7 @@ class WriteTxnMarkersResponse(kipwire.Message):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "markers",
-            "Markers",
-            "[]WritableTxnMarkerResult",
-            default=(),
-            struct=WritableTxnMarkerResult,
-            compact=True,
-            about="Results, one entry per marker of the request.",
+            "markers", "Markers", "[]WritableTxnMarkerResult", default=(), struct=WritableTxnMarkerResult, compact=True
         ),
     )
 

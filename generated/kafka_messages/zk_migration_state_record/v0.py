@@ -37,18 +37,7 @@ class ZkMigrationStateRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "zk_migration_state",
-            "ZkMigrationState",
-            "int8",
-            default=0,
-            about=(
-                "Stage of the migration: 0 none (the cluster was created with KRaft), 1 before the metadata was "
-                "copied, 2 migration with writes to both sides, 3 completed."
-            ),
-        ),
-    )
+    FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
 
     def __init__(self, *, zk_migration_state: int = 0) -> None:
         self.zk_migration_state = zk_migration_state

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
+from kipwire import checksums
 from kipwire.wire import BOOL_BYTE, as_bytes, new
 
 TYPE_CHECKING = False
@@ -41,6 +41,10 @@ class MessageAndOffset(kipwire.Message):
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Default: null.
         value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
             Default: null.
+        message_size (int32, computed size): Bytes of the message behind this field.
+        crc (uint32, computed crc32): CRC-32 of everything behind it.
+        magic (int8, always 1): Number of the message format.
+        attributes (int8, made of bits): Flags of the message.
     """
 
     __slots__ = ("offset", "compression_type", "timestamp_type", "unused_bits", "timestamp", "key", "value")
@@ -53,84 +57,17 @@ class MessageAndOffset(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "offset",
-            "Offset",
-            "int64",
-            default=0,
-            about=(
-                "Place of the message in its partition. If it is compressed, that of the last message inside; "
-                "inside of version 1, relative to the first."
-            ),
-        ),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int8",
-            default=0,
-            bits=3,
-            about="How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.",
-        ),
-        kipwire.Field(
-            "timestamp_type",
-            "TimestampType",
-            "bool",
-            default=False,
-            about=(
-                "Who set the timestamp: false the producer, true the broker when it appended the message. Without "
-                "meaning in version 0, which has none."
-            ),
-        ),
-        kipwire.Field(
-            "unused_bits",
-            "UnusedBits",
-            "int8",
-            default=0,
-            bits=4,
-            about="Without meaning. Kafka writes 0 and does not look at them, so they are kept.",
-        ),
-        kipwire.Field(
-            "timestamp",
-            "Timestamp",
-            "int64",
-            default=-1,
-            ignorable=True,
-            about="Milliseconds since 1970; -1 if there is none.",
-        ),
-        kipwire.Field(
-            "key",
-            "Key",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="Decides the partition and what compaction keeps; null if there is none.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="The contents; null deletes the key under compaction. If compressed, a message set.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("offset"),
-        layouts.SizeOf("message_size", "int32"),
-        layouts.Checksum("crc", "crc32", "magic"),
-        layouts.Constant("magic", "int8", 1),
-        layouts.Bits(
-            "attributes",
-            "int8",
-            (
-                layouts.Bit("compression_type", 0, 3),
-                layouts.Bit("timestamp_type", 3, 1),
-                layouts.Bit("unused_bits", 4, 4),
-            ),
-        ),
-        layouts.Value("timestamp"),
-        layouts.Value("key", size="int32"),
-        layouts.Value("value", size="int32"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("message_size", "MessageSize", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=1),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("unused_bits", "UnusedBits", "int8", default=0, bits=4, bit=4),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
 
     def __init__(

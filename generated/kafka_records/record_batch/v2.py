@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
+from kipwire import checksums
 from kipwire.wire import BOOL_BYTE, as_bytes, new
 
 TYPE_CHECKING = False
@@ -52,6 +52,10 @@ class RecordBatch(kipwire.Message):
             2147483647; -1 for others. Default: -1.
         records_count (int32): How many records there are.
         records (bytes): The records, compressed together if CompressionType says so.
+        batch_length (int32, computed size): Bytes of the batch behind this field.
+        magic (int8, always 2): Number of the message format.
+        crc (uint32, computed crc32c): CRC-32C of everything behind it.
+        attributes (int16, made of bits): Flags of the batch.
     """
 
     __slots__ = (
@@ -81,149 +85,26 @@ class RecordBatch(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "base_offset",
-            "BaseOffset",
-            "int64",
-            default=0,
-            about="Offset that the records' OffsetDelta counts from. 0 from producers; the broker sets it.",
-        ),
-        kipwire.Field(
-            "partition_leader_epoch",
-            "PartitionLeaderEpoch",
-            "int32",
-            default=-1,
-            about=(
-                "Number of the leadership under which the batch was appended; -1 from producers. The broker sets "
-                "it, so no checksum covers it."
-            ),
-        ),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int16",
-            default=0,
-            bits=3,
-            about="How the records are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
-        ),
-        kipwire.Field(
-            "timestamp_type",
-            "TimestampType",
-            "bool",
-            default=False,
-            about=(
-                "Who set the timestamps: false the producer, true the broker, which then is MaxTimestamp for all "
-                "records."
-            ),
-        ),
-        kipwire.Field(
-            "is_transactional",
-            "IsTransactional",
-            "bool",
-            default=False,
-            about="Whether the batch is part of a transaction.",
-        ),
-        kipwire.Field(
-            "is_control",
-            "IsControl",
-            "bool",
-            default=False,
-            about="Whether the records are control records, which applications do not see.",
-        ),
-        kipwire.Field(
-            "has_delete_horizon",
-            "HasDeleteHorizon",
-            "bool",
-            default=False,
-            about=(
-                "Whether BaseTimestamp is the time from which compaction may remove the batch's tombstones and "
-                "markers (KIP-534)."
-            ),
-        ),
-        kipwire.Field(
-            "unused_bits",
-            "UnusedBits",
-            "int16",
-            default=0,
-            bits=9,
-            about="Without meaning as yet. Kafka writes 0 and does not look at them, so they are kept.",
-        ),
-        kipwire.Field(
-            "last_offset_delta",
-            "LastOffsetDelta",
-            "int32",
-            default=0,
-            about="The batch ends at BaseOffset + LastOffsetDelta. It stays when compaction removes records.",
-        ),
-        kipwire.Field(
-            "base_timestamp",
-            "BaseTimestamp",
-            "int64",
-            default=0,
-            about="Milliseconds since 1970 that the records' TimestampDelta counts from.",
-        ),
-        kipwire.Field(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            default=0,
-            about="Highest timestamp of the records, in milliseconds since 1970.",
-        ),
-        kipwire.Field(
-            "producer_id",
-            "ProducerId",
-            "int64",
-            default=-1,
-            about="Id of an idempotent or transactional producer; -1 for others.",
-        ),
-        kipwire.Field(
-            "producer_epoch", "ProducerEpoch", "int16", default=-1, about="Incarnation of that producer; -1 for others."
-        ),
-        kipwire.Field(
-            "base_sequence",
-            "BaseSequence",
-            "int32",
-            default=-1,
-            about=(
-                "Number of the first record among all of that producer's in the partition; 0 follows 2147483647; -1"
-                " for others."
-            ),
-        ),
-        kipwire.Field("records_count", "RecordsCount", "int32", default=0, about="How many records there are."),
-        kipwire.Field(
-            "records",
-            "Records",
-            "bytes",
-            default=b"",
-            about="The records, compressed together if CompressionType says so.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("base_offset"),
-        layouts.SizeOf("batch_length", "int32"),
-        layouts.Value("partition_leader_epoch"),
-        layouts.Constant("magic", "int8", 2),
-        layouts.Checksum("crc", "crc32c", "attributes"),
-        layouts.Bits(
-            "attributes",
-            "int16",
-            (
-                layouts.Bit("compression_type", 0, 3),
-                layouts.Bit("timestamp_type", 3, 1),
-                layouts.Bit("is_transactional", 4, 1),
-                layouts.Bit("is_control", 5, 1),
-                layouts.Bit("has_delete_horizon", 6, 1),
-                layouts.Bit("unused_bits", 7, 9),
-            ),
-        ),
-        layouts.Value("last_offset_delta"),
-        layouts.Value("base_timestamp"),
-        layouts.Value("max_timestamp"),
-        layouts.Value("producer_id"),
-        layouts.Value("producer_epoch"),
-        layouts.Value("base_sequence"),
-        layouts.Value("records_count"),
-        layouts.Value("records", size="rest"),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("batch_length", "BatchLength", "int32", role="size"),
+        kipwire.Field("partition_leader_epoch", "PartitionLeaderEpoch", "int32", default=-1),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32c", start="attributes"),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=5),
+        kipwire.Field("has_delete_horizon", "HasDeleteHorizon", "bool", default=False, bit=6),
+        kipwire.Field("unused_bits", "UnusedBits", "int16", default=0, bits=9, bit=7),
+        kipwire.Field("last_offset_delta", "LastOffsetDelta", "int32", default=0),
+        kipwire.Field("base_timestamp", "BaseTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
+        kipwire.Field("base_sequence", "BaseSequence", "int32", default=-1),
+        kipwire.Field("records_count", "RecordsCount", "int32", default=0),
+        kipwire.Field("records", "Records", "bytes", default=b"", prefix="rest"),
     )
 
     def __init__(

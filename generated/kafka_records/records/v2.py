@@ -6,8 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
-from kipwire.layout_wire import VARINTS
+from kipwire.varints import VARINTS
 from kipwire.wire import as_bytes, as_list, encode_text, new, read_varint, write_packed
 
 TYPE_CHECKING = False
@@ -33,12 +32,8 @@ class RecordHeader(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", about="Name of the header."),
-        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, about="Whatever the sender put there."),
-    )
-    LAYOUT = (
-        layouts.Value("key", size="varint"),
-        layouts.Value("value", size="varint"),
+        kipwire.Field("key", "Key", "string", default="", prefix="varint"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
     )
 
     def __init__(self, *, key: str = "", value: bytes | None = None) -> None:
@@ -119,68 +114,20 @@ class Record(kipwire.Struct):
         value (bytes, nullable): The contents; null deletes the key under compaction. Default: null.
         headers ([]RecordHeader): What is told about the record, in the order of the sender; a key may be there twice
             (KIP-82).
+        length (int32, computed size): Bytes of the record behind this field.
     """
 
     __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "attributes",
-            "Attributes",
-            "int8",
-            default=0,
-            about="Without meaning as yet. Kafka writes 0 and does not look at it.",
-        ),
-        kipwire.Field(
-            "timestamp_delta",
-            "TimestampDelta",
-            "int64",
-            default=0,
-            encoding="packed64",
-            about="Milliseconds from the batch's BaseTimestamp to the record's timestamp.",
-        ),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            encoding="packed32",
-            about="The record's offset less the batch's BaseOffset.",
-        ),
-        kipwire.Field(
-            "key",
-            "Key",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="Decides the partition and what compaction keeps; null if there is none.",
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="The contents; null deletes the key under compaction.",
-        ),
-        kipwire.Field(
-            "headers",
-            "Headers",
-            "[]RecordHeader",
-            default=(),
-            struct=RecordHeader,
-            about="What is told about the record, in the order of the sender; a key may be there twice (KIP-82).",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("length", "int32", "packed32"),
-        layouts.Value("attributes"),
-        layouts.Value("timestamp_delta"),
-        layouts.Value("offset_delta"),
-        layouts.Value("key", size="varint"),
-        layouts.Value("value", size="varint"),
-        layouts.Value("headers", elements="varint"),
+        kipwire.Field("length", "Length", "int32", encoding="packed32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", default=0),
+        kipwire.Field("timestamp_delta", "TimestampDelta", "int64", default=0, encoding="packed64"),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="packed32"),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="varint"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
+        kipwire.Field("headers", "Headers", "[]RecordHeader", default=(), struct=RecordHeader, prefix="varint"),
     )
 
     def __init__(
@@ -374,12 +321,7 @@ class Records(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "records", "Records", "[]Record", default=(), struct=Record, about="The records; the batch says how many."
-        ),
-    )
-    LAYOUT = (layouts.Value("records", size="rest"),)
+    FIELDS = (kipwire.Field("records", "Records", "[]Record", default=(), struct=Record, prefix="rest"),)
 
     def __init__(self, *, records: list[Record] = kipwire.DEFAULT) -> None:
         self.records = [] if records is kipwire.DEFAULT else records

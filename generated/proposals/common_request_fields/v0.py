@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_bytes, encode_text, new
 
 TYPE_CHECKING = False
@@ -34,6 +33,7 @@ class CommonRequestFields(kipwire.Message):
         client_id (string): Name of the client application, for logs and statistics. It may be shared by many machines;
             empty if the client gives none.
         body (bytes): The fields of the request itself.
+        size (int32, computed size): Bytes of the request behind this field.
     """
 
     __slots__ = ("request_type_id", "version_id", "correlation_id", "client_id", "body")
@@ -46,49 +46,12 @@ class CommonRequestFields(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "request_type_id",
-            "RequestTypeId",
-            "int16",
-            default=0,
-            about="Which request it is. The proposal gives no numbers.",
-        ),
-        kipwire.Field(
-            "version_id",
-            "VersionId",
-            "int16",
-            default=0,
-            about="Version of the request's format. Each request counts its own, from 0.",
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about=(
-                "Chosen by the client; the response carries it back unchanged, so that several requests can be "
-                "under way at once."
-            ),
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about=(
-                "Name of the client application, for logs and statistics. It may be shared by many machines; empty "
-                "if the client gives none."
-            ),
-        ),
-        kipwire.Field("body", "Body", "bytes", default=b"", about="The fields of the request itself."),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("request_type_id"),
-        layouts.Value("version_id"),
-        layouts.Value("correlation_id"),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("body", size="rest"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
 
     def __init__(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_bytes, new
 
 TYPE_CHECKING = False
@@ -31,6 +30,7 @@ class CommonResponseFields(kipwire.Message):
         version_id (int16): Version of the response's format.
         error (int16): Error of the request as a whole; 0 if there is none.
         body (bytes): The fields of the response itself.
+        size (int32, computed size): Bytes of the response behind this field.
     """
 
     __slots__ = ("correlation_id", "version_id", "error", "body")
@@ -43,19 +43,11 @@ class CommonResponseFields(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0, about="That of the request."),
-        kipwire.Field("version_id", "VersionId", "int16", default=0, about="Version of the response's format."),
-        kipwire.Field(
-            "error", "Error", "int16", default=0, about="Error of the request as a whole; 0 if there is none."
-        ),
-        kipwire.Field("body", "Body", "bytes", default=b"", about="The fields of the response itself."),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("correlation_id"),
-        layouts.Value("version_id"),
-        layouts.Value("error"),
-        layouts.Value("body", size="rest"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
 
     def __init__(self, *, correlation_id: int = 0, version_id: int = 0, error: int = 0, body: bytes = b"") -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
+from kipwire import checksums
 from kipwire.wire import BOOL_BYTE, as_bytes, new
 
 TYPE_CHECKING = False
@@ -41,6 +41,11 @@ class CompressedMessageSet(kipwire.Message):
         sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
             2147483647.
         compressed_messages (bytes): The messages, compressed as one.
+        length (int32, computed size): Bytes of the set behind this field.
+        crc (uint32, computed crc32): CRC-32 of everything behind it. The draft only says that it covers header and
+            messages; the broker sets Offset without touching it.
+        magic (int8, always 2): Number of the message format.
+        attributes (int16, made of bits): Flags of the set.
     """
 
     __slots__ = (
@@ -64,76 +69,20 @@ class CompressedMessageSet(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Offset of the first message."),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int16",
-            default=0,
-            bits=3,
-            about="How the messages are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.",
-        ),
-        kipwire.Field(
-            "timestamp_type",
-            "TimestampType",
-            "bool",
-            default=False,
-            about="Who set the timestamps: false the producer, true the broker.",
-        ),
-        kipwire.Field(
-            "is_transactional",
-            "IsTransactional",
-            "bool",
-            default=False,
-            about="Whether the set is part of a transaction, so that a marker will follow.",
-        ),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            about="The next set starts at Offset + OffsetDelta. It stays when compaction removes messages.",
-        ),
-        kipwire.Field(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            default=0,
-            about="Highest timestamp of the messages, in milliseconds since 1970.",
-        ),
-        kipwire.Field("pid", "Pid", "int64", default=0, about="Id of the producer."),
-        kipwire.Field("epoch", "Epoch", "int16", default=0, about="Incarnation of the producer; 0 follows 32767."),
-        kipwire.Field(
-            "sequence",
-            "Sequence",
-            "int32",
-            default=0,
-            about="Number of the first message among all of this producer's in the partition; 0 follows 2147483647.",
-        ),
-        kipwire.Field(
-            "compressed_messages", "CompressedMessages", "bytes", default=b"", about="The messages, compressed as one."
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("offset"),
-        layouts.SizeOf("length", "int32"),
-        layouts.Checksum("crc", "crc32", "magic"),
-        layouts.Constant("magic", "int8", 2),
-        layouts.Bits(
-            "attributes",
-            "int16",
-            (
-                layouts.Bit("compression_type", 0, 3),
-                layouts.Bit("timestamp_type", 3, 1),
-                layouts.Bit("is_transactional", 4, 1),
-            ),
-        ),
-        layouts.Value("offset_delta"),
-        layouts.Value("max_timestamp"),
-        layouts.Value("pid"),
-        layouts.Value("epoch"),
-        layouts.Value("sequence"),
-        layouts.Value("compressed_messages", size="rest"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("length", "Length", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("pid", "Pid", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("sequence", "Sequence", "int32", default=0),
+        kipwire.Field("compressed_messages", "CompressedMessages", "bytes", default=b"", prefix="rest"),
     )
 
     def __init__(

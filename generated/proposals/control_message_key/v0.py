@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import new
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ class ControlMessageKey(kipwire.Message):
 
     Attributes:
         control_message_type (int16): 0 commits the transaction, 1 aborts it.
+        version (int16, always 0): Version of this schema. The draft gives no number; the first is 0.
     """
 
     __slots__ = ("control_message_type",)
@@ -37,17 +37,8 @@ class ControlMessageKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "control_message_type",
-            "ControlMessageType",
-            "int16",
-            default=0,
-            about="0 commits the transaction, 1 aborts it.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Constant("version", "int16", 0),
-        layouts.Value("control_message_type"),
+        kipwire.Field("version", "Version", "int16", role="constant", default=0),
+        kipwire.Field("control_message_type", "ControlMessageType", "int16", default=0),
     )
 
     def __init__(self, *, control_message_type: int = 0) -> None:

@@ -52,31 +52,11 @@ class EncodedMetadataBroker(kipwire.Struct):
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
-            "node_id",
-            "NodeId",
-            "int32",
-            default=0,
-            encoding="packed32",
-            map_key=True,
-            entity_type="brokerId",
-            about="Node id of the broker.",
+            "node_id", "NodeId", "int32", default=0, encoding="packed32", map_key=True, entity_type="brokerId"
         ),
-        kipwire.Field(
-            "host", "Host", "string", default="", compact=True, about="Host name or address that the broker advertises."
-        ),
-        kipwire.Field(
-            "port", "Port", "int32", default=0, encoding="packed32", about="TCP port that the broker advertises."
-        ),
-        kipwire.Field(
-            "rack",
-            "Rack",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Rack of the broker; null if none is set.",
-        ),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0, encoding="packed32"),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
@@ -198,40 +178,10 @@ class EncodedMetadataPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            encoding="packed16",
-            about="Error concerning this partition; 0 if there is none.",
-        ),
-        kipwire.Field(
-            "partition_index",
-            "PartitionIndex",
-            "int32",
-            default=0,
-            encoding="packed32",
-            about="Number of the partition within its topic.",
-        ),
-        kipwire.Field(
-            "leader_id",
-            "LeaderId",
-            "int32",
-            default=0,
-            encoding="packed32",
-            entity_type="brokerId",
-            about="Broker that leads the partition; -1 if there is no leader.",
-        ),
-        kipwire.Field(
-            "leader_epoch",
-            "LeaderEpoch",
-            "int32",
-            default=-1,
-            encoding="packed32",
-            ignorable=True,
-            about="Number of the current leadership; -1 if unknown, which costs five bytes as an unsigned varint.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="packed16"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, encoding="packed32"),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, encoding="packed32", entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="packed32", ignorable=True),
         kipwire.Field(
             "replica_nodes",
             "ReplicaNodes",
@@ -240,20 +190,9 @@ class EncodedMetadataPartition(kipwire.Struct):
             compact=True,
             encoding="packed32",
             entity_type="brokerId",
-            about=(
-                "Brokers that hold a replica. KIP-625 counts these as packed, though its rule knows no encoding for"
-                " arrays."
-            ),
         ),
         kipwire.Field(
-            "isr_nodes",
-            "IsrNodes",
-            "[]int32",
-            default=(),
-            compact=True,
-            encoding="packed32",
-            entity_type="brokerId",
-            about="Brokers whose replicas are in sync with the leader.",
+            "isr_nodes", "IsrNodes", "[]int32", default=(), compact=True, encoding="packed32", entity_type="brokerId"
         ),
         kipwire.Field(
             "offline_replicas",
@@ -264,7 +203,6 @@ class EncodedMetadataPartition(kipwire.Struct):
             encoding="packed32",
             ignorable=True,
             entity_type="brokerId",
-            about="Brokers whose replica is offline.",
         ),
     )
 
@@ -426,32 +364,9 @@ class EncodedMetadataTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "error_code",
-            "ErrorCode",
-            "int16",
-            default=0,
-            encoding="packed16",
-            about="Error concerning this topic; 0 if there is none.",
-        ),
-        kipwire.Field(
-            "name",
-            "Name",
-            "string",
-            default="",
-            compact=True,
-            map_key=True,
-            entity_type="topicName",
-            about="Name of the topic.",
-        ),
-        kipwire.Field(
-            "is_internal",
-            "IsInternal",
-            "bool",
-            default=False,
-            ignorable=True,
-            about="Whether Kafka uses the topic for itself.",
-        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="packed16"),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
         kipwire.Field(
             "partitions",
             "Partitions",
@@ -459,7 +374,6 @@ class EncodedMetadataTopic(kipwire.Struct):
             default=(),
             struct=EncodedMetadataPartition,
             compact=True,
-            about="Partitions of the topic.",
         ),
         kipwire.Field(
             "topic_authorized_operations",
@@ -467,9 +381,6 @@ class EncodedMetadataTopic(kipwire.Struct):
             "int32",
             default=-2147483648,
             encoding="packed32",
-            about=(
-                "Bit field of the operations that the caller may perform on the topic; -2147483648 if not asked " "for."
-            ),
         ),
     )
 
@@ -606,34 +517,11 @@ class EncodedMetadata(kipwire.Message):
     MAX_VERSION = 13
     FLEXIBLE = True
     FIELDS = (
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, encoding="packed32", ignorable=True),
         kipwire.Field(
-            "throttle_time_ms",
-            "ThrottleTimeMs",
-            "int32",
-            default=0,
-            encoding="packed32",
-            ignorable=True,
-            about="Milliseconds the client should hold back because a quota was exceeded; 0 if none was violated.",
+            "brokers", "Brokers", "[]EncodedMetadataBroker", default=(), struct=EncodedMetadataBroker, compact=True
         ),
-        kipwire.Field(
-            "brokers",
-            "Brokers",
-            "[]EncodedMetadataBroker",
-            default=(),
-            struct=EncodedMetadataBroker,
-            compact=True,
-            about="The live brokers.",
-        ),
-        kipwire.Field(
-            "cluster_id",
-            "ClusterId",
-            "string",
-            default=None,
-            nullable=True,
-            compact=True,
-            ignorable=True,
-            about="Id of the cluster; null if the broker does not know it.",
-        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
         kipwire.Field(
             "controller_id",
             "ControllerId",
@@ -642,16 +530,9 @@ class EncodedMetadata(kipwire.Message):
             encoding="packed32",
             ignorable=True,
             entity_type="brokerId",
-            about="Broker to send controller requests to; -1 if unknown.",
         ),
         kipwire.Field(
-            "topics",
-            "Topics",
-            "[]EncodedMetadataTopic",
-            default=(),
-            struct=EncodedMetadataTopic,
-            compact=True,
-            about="One entry per topic.",
+            "topics", "Topics", "[]EncodedMetadataTopic", default=(), struct=EncodedMetadataTopic, compact=True
         ),
         kipwire.Field(
             "cluster_authorized_operations",
@@ -659,10 +540,6 @@ class EncodedMetadata(kipwire.Message):
             "int32",
             default=-2147483648,
             encoding="packed32",
-            about=(
-                "Bit field of the operations that the caller may perform on the cluster; -2147483648 if not asked "
-                "for."
-            ),
         ),
     )
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_list, encode_text, new
 
 TYPE_CHECKING = False
@@ -41,20 +40,9 @@ class PartitionOffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field("offset", "Offset", "int32", default=0, about="Offset to start from."),
-        kipwire.Field(
-            "fetch_size",
-            "FetchSize",
-            "int32",
-            default=0,
-            about="Bytes of messages to return from this partition at most.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("partition"),
-        layouts.Value("offset"),
-        layouts.Value("fetch_size"),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int32", default=0),
+        kipwire.Field("fetch_size", "FetchSize", "int32", default=0),
     )
 
     def __init__(self, *, partition: int = 0, offset: int = 0, fetch_size: int = 0) -> None:
@@ -92,19 +80,15 @@ class OffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field(
             "partition_offsets",
             "PartitionOffsets",
             "[]PartitionOffsetData",
             default=(),
             struct=PartitionOffsetData,
-            about="The partitions. The comment goes on calling this field partitions.",
+            prefix="int16",
         ),
-    )
-    LAYOUT = (
-        layouts.Value("topic", size="int16"),
-        layouts.Value("partition_offsets", elements="int16"),
     )
 
     def __init__(self, *, topic: str = "", partition_offsets: list[PartitionOffsetData] = kipwire.DEFAULT) -> None:
@@ -175,6 +159,8 @@ class FetchRequest(kipwire.Message):
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the
             list of changes.
         topic_offsets ([]OffsetData): What to fetch, by topic.
+        size (int32, computed size): Bytes of the request behind this field.
+        version_id (int16, always 1): Version of the request's format.
     """
 
     __slots__ = (
@@ -195,73 +181,15 @@ class FetchRequest(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "request_type_id",
-            "RequestTypeId",
-            "int16",
-            default=0,
-            about="Number that stands for FetchRequest. The proposal gives none.",
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Chosen by the client; the response carries it back unchanged.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about="Name of the client application; empty if the client gives none.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-1,
-            about=(
-                "Node id of the replica that fetches, whose request acknowledges all earlier offsets; -1 for a "
-                "client outside the cluster."
-            ),
-        ),
-        kipwire.Field(
-            "max_wait",
-            "MaxWait",
-            "int32",
-            default=0,
-            about="Milliseconds after which the broker answers even with less than MinBytes.",
-        ),
-        kipwire.Field(
-            "min_bytes",
-            "MinBytes",
-            "int32",
-            default=0,
-            about=(
-                "Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the list"
-                " of changes."
-            ),
-        ),
-        kipwire.Field(
-            "topic_offsets",
-            "TopicOffsets",
-            "[]OffsetData",
-            default=(),
-            struct=OffsetData,
-            about="What to fetch, by topic.",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("request_type_id"),
-        layouts.Constant("version_id", "int16", 1),
-        layouts.Value("correlation_id"),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("replica_id"),
-        layouts.Value("max_wait"),
-        layouts.Value("min_bytes"),
-        layouts.Value("topic_offsets", elements="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
+        kipwire.Field("max_wait", "MaxWait", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", default=(), struct=OffsetData, prefix="int16"),
     )
 
     def __init__(

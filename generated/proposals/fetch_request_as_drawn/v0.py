@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
 
 TYPE_CHECKING = False
@@ -39,14 +38,9 @@ class OffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), about="Numbers of the partitions."),
-        kipwire.Field("offsets", "Offsets", "[]int32", default=(), about="Offset to start from in each partition."),
-    )
-    LAYOUT = (
-        layouts.Value("topic", size="int16"),
-        layouts.Value("partitions", elements="int16"),
-        layouts.Value("offsets", elements="int16", same_length_as="partitions"),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
+        kipwire.Field("partitions", "Partitions", "[]int32", default=(), prefix="int16"),
+        kipwire.Field("offsets", "Offsets", "[]int32", default=(), prefix="int16", same_length_as="partitions"),
     )
 
     def __init__(
@@ -131,6 +125,8 @@ class FetchRequestAsDrawn(kipwire.Message):
         max_wait (int32): Milliseconds after which the broker answers even with less than MinBytes.
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
         topic_offsets ([]OffsetData): What to fetch, by topic.
+        size (int32, computed size): Bytes of the request behind this field.
+        version_id (int16, always 0): Version of the request's format.
     """
 
     __slots__ = (
@@ -151,67 +147,15 @@ class FetchRequestAsDrawn(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "request_type_id",
-            "RequestTypeId",
-            "int16",
-            default=0,
-            about="Number that stands for FetchRequest. The proposal gives none.",
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Chosen by the client; the response carries it back unchanged.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about="Name of the client application; empty if the client gives none.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "int32",
-            default=-1,
-            about="Node id of the replica that fetches; -1 for a client outside the cluster.",
-        ),
-        kipwire.Field(
-            "max_wait",
-            "MaxWait",
-            "int32",
-            default=0,
-            about="Milliseconds after which the broker answers even with less than MinBytes.",
-        ),
-        kipwire.Field(
-            "min_bytes",
-            "MinBytes",
-            "int32",
-            default=0,
-            about="Bytes of messages, over all topics, that are enough to answer at once.",
-        ),
-        kipwire.Field(
-            "topic_offsets",
-            "TopicOffsets",
-            "[]OffsetData",
-            default=(),
-            struct=OffsetData,
-            about="What to fetch, by topic.",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("request_type_id"),
-        layouts.Value("correlation_id"),
-        layouts.Constant("version_id", "int16", 0),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("replica_id"),
-        layouts.Value("max_wait"),
-        layouts.Value("min_bytes"),
-        layouts.Value("topic_offsets", elements="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
+        kipwire.Field("max_wait", "MaxWait", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", default=(), struct=OffsetData, prefix="int16"),
     )
 
     def __init__(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
@@ -38,18 +37,8 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "messages",
-            "Messages",
-            "bytes",
-            default=b"",
-            about="A message set in the format of the time, behind its size as an int32 (see ProduceRequest).",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("partition"),
-        layouts.Value("messages", size="int32"),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
 
     def __init__(self, *, partition: int = 0, messages: bytes = b"") -> None:
@@ -97,19 +86,10 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field(
-            "partition_data",
-            "PartitionData",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="The messages of the topic, by partition.",
+            "partition_data", "PartitionData", "[]PartitionData", default=(), struct=PartitionData, prefix="int16"
         ),
-    )
-    LAYOUT = (
-        layouts.Value("topic", size="int16"),
-        layouts.Value("partition_data", elements="int16"),
     )
 
     def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -173,6 +153,8 @@ class FetchResponse(kipwire.Message):
         correlation_id (int32): That of the request.
         error (int16): Error of the request as a whole; 0 if there is none.
         data ([]TopicData): The messages, by topic.
+        size (int32, computed size): Bytes of the response behind this field.
+        version_id (int16, always 0): Version of the response's format.
     """
 
     __slots__ = ("correlation_id", "error", "data")
@@ -185,18 +167,11 @@ class FetchResponse(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0, about="That of the request."),
-        kipwire.Field(
-            "error", "Error", "int16", default=0, about="Error of the request as a whole; 0 if there is none."
-        ),
-        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, about="The messages, by topic."),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("correlation_id"),
-        layouts.Constant("version_id", "int16", 0),
-        layouts.Value("error"),
-        layouts.Value("data", elements="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, prefix="int16"),
     )
 
     def __init__(self, *, correlation_id: int = 0, error: int = 0, data: list[TopicData] = kipwire.DEFAULT) -> None:

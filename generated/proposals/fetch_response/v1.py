@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
@@ -41,31 +40,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "error",
-            "Error",
-            "int32",
-            default=0,
-            about=(
-                "Error of this partition; 0 if there is none. An int32 in the comment, though errors are an int16 "
-                "elsewhere."
-            ),
-        ),
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Offset of the messages that were fetched."),
-        kipwire.Field(
-            "messages",
-            "Messages",
-            "bytes",
-            default=b"",
-            about="A message set in the format of the time, behind its size as an int32 (see ProduceRequest).",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("partition"),
-        layouts.Value("error"),
-        layouts.Value("offset"),
-        layouts.Value("messages", size="int32"),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error", "Error", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
 
     def __init__(self, *, partition: int = 0, error: int = 0, offset: int = 0, messages: bytes = b"") -> None:
@@ -115,19 +93,10 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field(
-            "partition_data",
-            "PartitionData",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="The messages of the topic, by partition.",
+            "partition_data", "PartitionData", "[]PartitionData", default=(), struct=PartitionData, prefix="int16"
         ),
-    )
-    LAYOUT = (
-        layouts.Value("topic", size="int16"),
-        layouts.Value("partition_data", elements="int16"),
     )
 
     def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -192,6 +161,8 @@ class FetchResponse(kipwire.Message):
             behind.
         correlation_id (int32): That of the request.
         data ([]TopicData): The messages, by topic.
+        size (int32, computed size): Bytes of the response behind this field.
+        version_id (int16, always 1): Version of the response's format.
     """
 
     __slots__ = ("global_error", "correlation_id", "data")
@@ -204,22 +175,11 @@ class FetchResponse(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "global_error",
-            "GlobalError",
-            "int16",
-            default=0,
-            about="Error of the request as a whole; 0 if there is none. In version 0 it is Error, further behind.",
-        ),
-        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0, about="That of the request."),
-        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, about="The messages, by topic."),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("global_error"),
-        layouts.Value("correlation_id"),
-        layouts.Constant("version_id", "int16", 1),
-        layouts.Value("data", elements="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("global_error", "GlobalError", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, prefix="int16"),
     )
 
     def __init__(

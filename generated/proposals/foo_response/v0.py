@@ -32,9 +32,7 @@ class Foo(kipwire.Struct):
 
     FLEXIBLE = False
     _ROWS = struct.Struct(">h").iter_unpack
-    FIELDS = (
-        kipwire.Field("baz", "Baz", "int16", default=0, about="The baz that belongs to this foo, in every version."),
-    )
+    FIELDS = (kipwire.Field("baz", "Baz", "int16", default=0),)
 
     def __init__(self, *, baz: int = 0) -> None:
         self.baz = baz
@@ -82,11 +80,7 @@ class FooResponse(kipwire.Message):
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "foos", "Foos", "[]Foo", default=(), struct=Foo, about="All foos, in the order in which they were found."
-        ),
-    )
+    FIELDS = (kipwire.Field("foos", "Foos", "[]Foo", default=(), struct=Foo),)
 
     def __init__(self, *, foos: list[Foo] = kipwire.DEFAULT) -> None:
         self.foos = [] if foos is kipwire.DEFAULT else foos

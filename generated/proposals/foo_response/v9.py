@@ -46,16 +46,8 @@ class Foo(kipwire.Struct):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "bar",
-            "Bar",
-            "string",
-            default="hello world",
-            compact=True,
-            tag=0,
-            about="The bar that belongs to this foo. Its tag may be 0 again: tags are counted anew in each struct.",
-        ),
-        kipwire.Field("baz", "Baz", "int16", default=0, about="The baz that belongs to this foo, in every version."),
+        kipwire.Field("bar", "Bar", "string", default="hello world", compact=True, tag=0),
+        kipwire.Field("baz", "Baz", "int16", default=0),
     )
 
     def __init__(self, *, bar: str = "hello world", baz: int = 0) -> None:
@@ -144,27 +136,8 @@ class FooResponse(kipwire.Message):
     TAGS = frozenset({0})
     DECLARED_TAGS = frozenset({0})
     FIELDS = (
-        kipwire.Field(
-            "user_agent",
-            "UserAgent",
-            "string",
-            default="",
-            compact=True,
-            tag=0,
-            about=(
-                "The program that sent the request. In no version before 9, since only flexible versions can carry "
-                "tags."
-            ),
-        ),
-        kipwire.Field(
-            "foos",
-            "Foos",
-            "[]Foo",
-            default=(),
-            struct=Foo,
-            compact=True,
-            about="All foos, in the order in which they were found.",
-        ),
+        kipwire.Field("user_agent", "UserAgent", "string", default="", compact=True, tag=0),
+        kipwire.Field("foos", "Foos", "[]Foo", default=(), struct=Foo, compact=True),
     )
 
     def __init__(self, *, user_agent: str = "", foos: list[Foo] = kipwire.DEFAULT) -> None:

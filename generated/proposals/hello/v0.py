@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import encode_text, new, repeat
 
 TYPE_CHECKING = False
@@ -29,6 +28,7 @@ class Hello(kipwire.Message):
     Attributes:
         client_id (string): Name of the client, such as its application, process and host.
         replica_id (string): Name of the replica, where a broker connects. A text here, though a number in FetchRequest.
+        version (int16, always 0): Version of the protocol, for the whole connection.
     """
 
     __slots__ = ("client_id", "replica_id")
@@ -41,25 +41,9 @@ class Hello(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about="Name of the client, such as its application, process and host.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "string",
-            default="",
-            about="Name of the replica, where a broker connects. A text here, though a number in FetchRequest.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Constant("version", "int16", 0),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("replica_id", size="int16"),
+        kipwire.Field("version", "Version", "int16", role="constant", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
     )
 
     def __init__(self, *, client_id: str = "", replica_id: str = "") -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import encode_text, new, repeat
 
 TYPE_CHECKING = False
@@ -30,6 +29,7 @@ class Hello(kipwire.Message):
         client_id (string): Name of the client, such as its application, process and host.
         replica_id (string): Name of the replica, where a broker connects. A text here, though a number in FetchRequest.
         software_version (string): Name and version of the client's software.
+        version (int16, always 1): Version of the protocol, for the whole connection.
     """
 
     __slots__ = ("client_id", "replica_id", "software_version")
@@ -42,33 +42,10 @@ class Hello(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about="Name of the client, such as its application, process and host.",
-        ),
-        kipwire.Field(
-            "replica_id",
-            "ReplicaId",
-            "string",
-            default="",
-            about="Name of the replica, where a broker connects. A text here, though a number in FetchRequest.",
-        ),
-        kipwire.Field(
-            "software_version",
-            "SoftwareVersion",
-            "string",
-            default="",
-            about="Name and version of the client's software.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Constant("version", "int16", 1),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("replica_id", size="int16"),
-        layouts.Value("software_version", size="int16"),
+        kipwire.Field("version", "Version", "int16", role="constant", default=1),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
+        kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
 
     def __init__(self, *, client_id: str = "", replica_id: str = "", software_version: str = "") -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
@@ -36,12 +35,7 @@ class HelloReply(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "broker_id", "BrokerId", "string", default="", about="Name of the broker, such as its process and host."
-        ),
-    )
-    LAYOUT = (layouts.Value("broker_id", size="int16"),)
+    FIELDS = (kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)
 
     def __init__(self, *, broker_id: str = "") -> None:
         self.broker_id = broker_id

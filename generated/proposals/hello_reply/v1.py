@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import encode_text, new
 
 TYPE_CHECKING = False
@@ -38,20 +37,8 @@ class HelloReply(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "broker_id", "BrokerId", "string", default="", about="Name of the broker, such as its process and host."
-        ),
-        kipwire.Field(
-            "software_version",
-            "SoftwareVersion",
-            "string",
-            default="",
-            about="Name and version of the broker's software.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("broker_id", size="int16"),
-        layouts.Value("software_version", size="int16"),
+        kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),
+        kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
 
     def __init__(self, *, broker_id: str = "", software_version: str = "") -> None:

@@ -6,9 +6,8 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
-from kipwire.layout_wire import in_order, is_in_order, section
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, new
+from kipwire import checksums
+from kipwire.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order, new, section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,28 +42,8 @@ class Header(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "key",
-            "Key",
-            "uint32",
-            default=0,
-            map_key=True,
-            about=(
-                "What the header is; kipwire.header_keys knows who may use which number. Unsigned, as the KIP "
-                "prints its ranges."
-            ),
-        ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=b"",
-            about="Whatever the owner of the key puts there. The KIP knows no null.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("key"),
-        layouts.Value("value", size="int32"),
+        kipwire.Field("key", "Key", "uint32", default=0, map_key=True),
+        kipwire.Field("value", "Value", "bytes", default=b"", prefix="int32"),
     )
 
     def __init__(self, *, key: int = 0, value: bytes = b"") -> None:
@@ -115,6 +94,12 @@ class MessageAndOffset(kipwire.Message):
             key. Empty is not on the wire at all.
         value (bytes, nullable): The contents; null deletes the key under compaction. If compressed, a message set.
             Default: null.
+        message_size (int32, computed size): Bytes of the message behind this field.
+        crc (uint32, computed crc32): CRC-32 of everything behind it.
+        magic_byte (int8, always 2): Number of the message format.
+        attributes (int8, made of bits): Flags. The KIP's bit 4 is counted from 0, since 0 to 3 have been taken by
+            format 1.
+        has_headers (bool, computed bit): Whether the message has headers.
     """
 
     __slots__ = ("offset", "compression_type", "timestamp_type", "timestamp", "key", "headers", "value")
@@ -127,69 +112,28 @@ class MessageAndOffset(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Place of the message in its partition."),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int8",
-            default=0,
-            bits=3,
-            about="How the value is compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.",
-        ),
-        kipwire.Field(
-            "timestamp_type",
-            "TimestampType",
-            "bool",
-            default=False,
-            about="Who set the timestamp: false the producer, true the broker when it appended the message.",
-        ),
-        kipwire.Field("timestamp", "Timestamp", "int64", default=0, about="Milliseconds since 1970."),
-        kipwire.Field(
-            "key",
-            "Key",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="Decides the partition and what compaction keeps; null if there is none.",
-        ),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("message_size", "MessageSize", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic_byte"),
+        kipwire.Field("magic_byte", "MagicByte", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("has_headers", "HasHeaders", "bool", role="presence", bit=4),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
         kipwire.Field(
             "headers",
             "Headers",
             "[]Header",
             default=(),
             struct=Header,
-            about=(
-                "What is told about the message, in ascending order of keys; headers of no message share a key. "
-                "Empty is not on the wire at all."
-            ),
+            prefix="int32",
+            sized=True,
+            present_if="has_headers",
+            sorted_by="key",
         ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="The contents; null deletes the key under compaction. If compressed, a message set.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("offset"),
-        layouts.SizeOf("message_size", "int32"),
-        layouts.Checksum("crc", "crc32", "magic_byte"),
-        layouts.Constant("magic_byte", "int8", 2),
-        layouts.Bits(
-            "attributes",
-            "int8",
-            (
-                layouts.Bit("compression_type", 0, 3),
-                layouts.Bit("timestamp_type", 3, 1),
-                layouts.Bit("has_headers", 4, 1, presence_of="headers"),
-            ),
-        ),
-        layouts.Value("timestamp"),
-        layouts.Value("key", size="int32"),
-        layouts.Value("headers", size="int32", bit="has_headers", bit_means_present=True, sorted_by="key"),
-        layouts.Value("value", size="int32"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
 
     def __init__(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
-from kipwire.layout_wire import VARINTS
+from kipwire import checksums
+from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, as_bytes, as_list, new, read_upacked, read_varint, write_size, write_upacked
 
 TYPE_CHECKING = False
@@ -39,67 +39,36 @@ class Message(kipwire.Struct):
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
             out where no value follows. Default: null.
         value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
+        length (int32, computed size): Bytes of the message behind this field, the CRC among them.
+        attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
+        null_key (bool, computed bit): Whether the key is null.
+        null_value (bool, computed bit): Whether the value is null.
+        crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
 
     __slots__ = ("is_control", "timestamp", "offset_delta", "key", "value")
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "is_control",
-            "IsControl",
-            "bool",
-            default=False,
-            about=(
-                "Whether it is a control message, which applications do not see. Its key is a ControlMessageKey, "
-                "never null."
-            ),
-        ),
-        kipwire.Field("timestamp", "Timestamp", "int64", default=0, about="Milliseconds since 1970."),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            encoding="upacked32",
-            about="How far the message is behind the first offset of its set.",
-        ),
+        kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("null_key", "NullKey", "bool", role="presence", bit=0),
+        kipwire.Field("null_value", "NullValue", "bool", role="presence", bit=1),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=2),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
         kipwire.Field(
             "key",
             "Key",
             "bytes",
             default=None,
             nullable=True,
-            about=(
-                "Decides the partition and what compaction keeps; null if there is none. Its size is left out where"
-                " no value follows."
-            ),
+            prefix="uvarint",
+            size_only_with="value",
+            absent_if="null_key",
         ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="The contents, up to the CRC; null deletes the key under compaction.",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("length", "int32", "upacked32"),
-        layouts.Bits(
-            "attributes",
-            "int8",
-            (
-                layouts.Bit("null_key", 0, 1, presence_of="key"),
-                layouts.Bit("null_value", 1, 1, presence_of="value"),
-                layouts.Bit("is_control", 2, 1),
-            ),
-        ),
-        layouts.Value("timestamp"),
-        layouts.Value("offset_delta"),
-        layouts.Value("key", size="uvarint", size_only_with="value", bit="null_key"),
-        layouts.Value("value", size="rest", bit="null_value"),
-        layouts.Checksum("crc", "crc32", "attributes"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
 
     def __init__(
@@ -244,6 +213,11 @@ class MessageSet(kipwire.Message):
         sequence (int32): Number of the first message among all of this producer's in the partition; 0 follows
             2147483647.
         messages ([]Message): The messages; nothing says how many, they go on to the end of the set.
+        length (int32, computed size): Bytes of the set behind this field.
+        crc (uint32, computed crc32): CRC-32 of everything behind it. The draft only says that it covers header and
+            messages; the broker sets Offset without touching it.
+        magic (int8, always 2): Number of the message format.
+        attributes (int16, made of bits): Flags of the set.
     """
 
     __slots__ = (
@@ -267,81 +241,20 @@ class MessageSet(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Offset of the first message."),
-        kipwire.Field(
-            "compression_type",
-            "CompressionType",
-            "int16",
-            default=0,
-            bits=3,
-            about="How the messages are compressed; 0, not at all, for a set that can be read as this.",
-        ),
-        kipwire.Field(
-            "timestamp_type",
-            "TimestampType",
-            "bool",
-            default=False,
-            about="Who set the timestamps: false the producer, true the broker.",
-        ),
-        kipwire.Field(
-            "is_transactional",
-            "IsTransactional",
-            "bool",
-            default=False,
-            about="Whether the set is part of a transaction, so that a marker will follow.",
-        ),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            about="The next set starts at Offset + OffsetDelta. It stays when compaction removes messages.",
-        ),
-        kipwire.Field(
-            "max_timestamp",
-            "MaxTimestamp",
-            "int64",
-            default=0,
-            about="Highest timestamp of the messages, in milliseconds since 1970.",
-        ),
-        kipwire.Field("pid", "Pid", "int64", default=0, about="Id of the producer."),
-        kipwire.Field("epoch", "Epoch", "int16", default=0, about="Incarnation of the producer; 0 follows 32767."),
-        kipwire.Field(
-            "sequence",
-            "Sequence",
-            "int32",
-            default=0,
-            about="Number of the first message among all of this producer's in the partition; 0 follows 2147483647.",
-        ),
-        kipwire.Field(
-            "messages",
-            "Messages",
-            "[]Message",
-            default=(),
-            struct=Message,
-            about="The messages; nothing says how many, they go on to the end of the set.",
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("offset"),
-        layouts.SizeOf("length", "int32"),
-        layouts.Checksum("crc", "crc32", "magic"),
-        layouts.Constant("magic", "int8", 2),
-        layouts.Bits(
-            "attributes",
-            "int16",
-            (
-                layouts.Bit("compression_type", 0, 3),
-                layouts.Bit("timestamp_type", 3, 1),
-                layouts.Bit("is_transactional", 4, 1),
-            ),
-        ),
-        layouts.Value("offset_delta"),
-        layouts.Value("max_timestamp"),
-        layouts.Value("pid"),
-        layouts.Value("epoch"),
-        layouts.Value("sequence"),
-        layouts.Value("messages", size="rest"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("length", "Length", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("pid", "Pid", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("sequence", "Sequence", "int32", default=0),
+        kipwire.Field("messages", "Messages", "[]Message", default=(), struct=Message, prefix="rest"),
     )
 
     def __init__(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import checksums, layouts
-from kipwire.layout_wire import VARINTS
+from kipwire import checksums
+from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, as_bytes, as_list, new, read_upacked, read_varint, write_size, write_upacked
 
 TYPE_CHECKING = False
@@ -34,67 +34,36 @@ class Message(kipwire.Struct):
         key (bytes, nullable): Decides the partition and what compaction keeps; null if there is none. Its size is left
             out where no value follows. Default: null.
         value (bytes, nullable): The contents, up to the CRC; null deletes the key under compaction. Default: null.
+        length (int32, computed size): Bytes of the message behind this field, the CRC among them.
+        attributes (int8, made of bits): Flags of the message. The draft's first bit is taken to be the lowest.
+        null_key (bool, computed bit): Whether the key is null.
+        null_value (bool, computed bit): Whether the value is null.
+        crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
 
     __slots__ = ("is_control", "timestamp", "offset_delta", "key", "value")
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "is_control",
-            "IsControl",
-            "bool",
-            default=False,
-            about=(
-                "Whether it is a control message, which applications do not see. Its key is a ControlMessageKey, "
-                "never null."
-            ),
-        ),
-        kipwire.Field("timestamp", "Timestamp", "int64", default=0, about="Milliseconds since 1970."),
-        kipwire.Field(
-            "offset_delta",
-            "OffsetDelta",
-            "int32",
-            default=0,
-            encoding="upacked32",
-            about="How far the message is behind the first offset of its set.",
-        ),
+        kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("null_key", "NullKey", "bool", role="presence", bit=0),
+        kipwire.Field("null_value", "NullValue", "bool", role="presence", bit=1),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=2),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
         kipwire.Field(
             "key",
             "Key",
             "bytes",
             default=None,
             nullable=True,
-            about=(
-                "Decides the partition and what compaction keeps; null if there is none. Its size is left out where"
-                " no value follows."
-            ),
+            prefix="uvarint",
+            size_only_with="value",
+            absent_if="null_key",
         ),
-        kipwire.Field(
-            "value",
-            "Value",
-            "bytes",
-            default=None,
-            nullable=True,
-            about="The contents, up to the CRC; null deletes the key under compaction.",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("length", "int32", "upacked32"),
-        layouts.Bits(
-            "attributes",
-            "int8",
-            (
-                layouts.Bit("null_key", 0, 1, presence_of="key"),
-                layouts.Bit("null_value", 1, 1, presence_of="value"),
-                layouts.Bit("is_control", 2, 1),
-            ),
-        ),
-        layouts.Value("timestamp"),
-        layouts.Value("offset_delta"),
-        layouts.Value("key", size="uvarint", size_only_with="value", bit="null_key"),
-        layouts.Value("value", size="rest", bit="null_value"),
-        layouts.Checksum("crc", "crc32", "attributes"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
 
     def __init__(
@@ -238,17 +207,7 @@ class Messages(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "messages",
-            "Messages",
-            "[]Message",
-            default=(),
-            struct=Message,
-            about="The messages of one set, as in MessageSet.",
-        ),
-    )
-    LAYOUT = (layouts.Value("messages", size="rest"),)
+    FIELDS = (kipwire.Field("messages", "Messages", "[]Message", default=(), struct=Message, prefix="rest"),)
 
     def __init__(self, *, messages: list[Message] = kipwire.DEFAULT) -> None:
         self.messages = [] if messages is kipwire.DEFAULT else messages

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_bytes, as_list, encode_text, new
 
 TYPE_CHECKING = False
@@ -41,21 +40,8 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0, about="Number of the partition within its topic."),
-        kipwire.Field(
-            "messages",
-            "Messages",
-            "bytes",
-            default=b"",
-            about=(
-                "A message set in the format of the time. Its size stands before it as an int32: the proposal does "
-                "not say so, but the set could not end otherwise."
-            ),
-        ),
-    )
-    LAYOUT = (
-        layouts.Value("partition"),
-        layouts.Value("messages", size="int32"),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
 
     def __init__(self, *, partition: int = 0, messages: bytes = b"") -> None:
@@ -103,19 +89,10 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", about="Name of the topic."),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field(
-            "partition_data",
-            "PartitionData",
-            "[]PartitionData",
-            default=(),
-            struct=PartitionData,
-            about="The messages for the topic, by partition.",
+            "partition_data", "PartitionData", "[]PartitionData", default=(), struct=PartitionData, prefix="int16"
         ),
-    )
-    LAYOUT = (
-        layouts.Value("topic", size="int16"),
-        layouts.Value("partition_data", elements="int16"),
     )
 
     def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = kipwire.DEFAULT) -> None:
@@ -182,6 +159,8 @@ class ProduceRequest(kipwire.Message):
         ack_timeout (int32): Milliseconds after which the broker answers with an error if too few replicas have the
             messages. Called replication_timeout in the list of changes.
         data ([]TopicData): The messages, by topic.
+        size (int32, computed size): Bytes of the request behind this field.
+        version_id (int16, always 0): Version of the request's format.
     """
 
     __slots__ = ("request_type_id", "correlation_id", "client_id", "required_acks", "ack_timeout", "data")
@@ -194,55 +173,14 @@ class ProduceRequest(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "request_type_id",
-            "RequestTypeId",
-            "int16",
-            default=0,
-            about="Number that stands for ProduceRequest. The proposal gives none.",
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Chosen by the client; the response carries it back unchanged.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            about="Name of the client application; empty if the client gives none.",
-        ),
-        kipwire.Field(
-            "required_acks",
-            "RequiredAcks",
-            "int8",
-            default=0,
-            about="How many replicas must have the messages before the broker answers; 0 for none.",
-        ),
-        kipwire.Field(
-            "ack_timeout",
-            "AckTimeout",
-            "int32",
-            default=0,
-            about=(
-                "Milliseconds after which the broker answers with an error if too few replicas have the messages. "
-                "Called replication_timeout in the list of changes."
-            ),
-        ),
-        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, about="The messages, by topic."),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("request_type_id"),
-        layouts.Constant("version_id", "int16", 0),
-        layouts.Value("correlation_id"),
-        layouts.Value("client_id", size="int16"),
-        layouts.Value("required_acks"),
-        layouts.Value("ack_timeout"),
-        layouts.Value("data", elements="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("required_acks", "RequiredAcks", "int8", default=0),
+        kipwire.Field("ack_timeout", "AckTimeout", "int32", default=0),
+        kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, prefix="int16"),
     )
 
     def __init__(

@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list, new
 
 TYPE_CHECKING = False
@@ -36,6 +35,8 @@ class ProduceResponse(kipwire.Message):
         errors ([]int16): Error of each message set. The proposal takes -1 for none where all went well; a comment says
             0.
         offsets ([]int64): Offset at which each message set was stored.
+        size (int32, computed size): Bytes of the response behind this field.
+        version_id (int16, always 0): Version of the response's format.
     """
 
     __slots__ = ("correlation_id", "error", "errors", "offsets")
@@ -48,35 +49,12 @@ class ProduceResponse(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0, about="That of the request."),
-        kipwire.Field(
-            "error",
-            "Error",
-            "int16",
-            default=0,
-            about=(
-                "Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into the"
-                " comment of the line before; its table of common fields has it."
-            ),
-        ),
-        kipwire.Field(
-            "errors",
-            "Errors",
-            "[]int16",
-            default=(),
-            about="Error of each message set. The proposal takes -1 for none where all went well; a comment says 0.",
-        ),
-        kipwire.Field(
-            "offsets", "Offsets", "[]int64", default=(), about="Offset at which each message set was stored."
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("correlation_id"),
-        layouts.Constant("version_id", "int16", 0),
-        layouts.Value("error"),
-        layouts.Value("errors", elements="int16"),
-        layouts.Value("offsets", elements="int16", same_length_as="errors"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("errors", "Errors", "[]int16", default=(), prefix="int16"),
+        kipwire.Field("offsets", "Offsets", "[]int64", default=(), prefix="int16", same_length_as="errors"),
     )
 
     def __init__(

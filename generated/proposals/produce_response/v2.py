@@ -6,7 +6,6 @@ from __future__ import annotations
 import struct
 
 import kipwire
-from kipwire import layouts
 from kipwire.wire import as_list, new
 
 TYPE_CHECKING = False
@@ -36,12 +35,8 @@ class MessageSetResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("offset", "Offset", "int64", default=0, about="Offset at which the message set was stored."),
-        kipwire.Field("error", "Error", "int16", default=0, about="Error of the message set; 0 if there is none."),
-    )
-    LAYOUT = (
-        layouts.Value("offset"),
-        layouts.Value("error"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
     )
 
     def __init__(self, *, offset: int = 0, error: int = 0) -> None:
@@ -76,6 +71,8 @@ class ProduceResponse(kipwire.Message):
         error (int16): Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into
             the comment of the line before; its table of common fields has it.
         response_data ([]MessageSetResult): What became of each message set.
+        size (int32, computed size): Bytes of the response behind this field.
+        version_id (int16, always 2): Version of the response's format.
     """
 
     __slots__ = ("correlation_id", "error", "response_data")
@@ -88,32 +85,13 @@ class ProduceResponse(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0, about="That of the request."),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=2),
+        kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field(
-            "error",
-            "Error",
-            "int16",
-            default=0,
-            about=(
-                "Error of the request as a whole; 0 if there is none. In the proposal's drawing it slipped into the"
-                " comment of the line before; its table of common fields has it."
-            ),
+            "response_data", "ResponseData", "[]MessageSetResult", default=(), struct=MessageSetResult, prefix="int16"
         ),
-        kipwire.Field(
-            "response_data",
-            "ResponseData",
-            "[]MessageSetResult",
-            default=(),
-            struct=MessageSetResult,
-            about="What became of each message set.",
-        ),
-    )
-    LAYOUT = (
-        layouts.SizeOf("size", "int32"),
-        layouts.Value("correlation_id"),
-        layouts.Constant("version_id", "int16", 2),
-        layouts.Value("error"),
-        layouts.Value("response_data", elements="int16"),
     )
 
     def __init__(

@@ -40,28 +40,10 @@ class RequestHeader(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "request_api_key", "RequestApiKey", "int16", default=0, about="Number of the API that is called."
-        ),
-        kipwire.Field(
-            "request_api_version", "RequestApiVersion", "int16", default=0, about="Version of the request that follows."
-        ),
-        kipwire.Field(
-            "correlation_id",
-            "CorrelationId",
-            "int32",
-            default=0,
-            about="Number that the response repeats, so that the client knows which request it answers.",
-        ),
-        kipwire.Field(
-            "client_id",
-            "ClientId",
-            "string",
-            default="",
-            nullable=True,
-            ignorable=True,
-            about="Name that the client gives itself, for logs and quotas; null if it gives none.",
-        ),
+        kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
+        kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, ignorable=True),
     )
 
     def __init__(

@@ -37,15 +37,7 @@ class TooSmall(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "too_small",
-            "tooSmall",
-            "int64",
-            default=0,
-            about="Promoted when it is read in versions 0 and 1, checked to fit 32 bits when it is written in them.",
-        ),
-    )
+    FIELDS = (kipwire.Field("too_small", "tooSmall", "int64", default=0),)
 
     def __init__(self, *, too_small: int = 0) -> None:
         self.too_small = too_small

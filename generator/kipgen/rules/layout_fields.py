@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from kipgen.names import attribute_name
 from kipgen.rules.examples import layout
 from kipgen.rules.rule import Finding, layout_body_rule
-from kipgen.types import INTEGER_RANGES
 from kipgen.wire_form import PREFIX_FORMS, REST
+from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FLAGS = '{"name": "Flags", "type": "int8", "versions": "0+", "bits": [{"name": "HasAlpha", "bits": "0"}]}'
 _VALUE = '{"name": "Value", "type": "bytes", "versions": "0+", "size": "rest", "presentIf": "HasValue"}'
-_FIXED = frozenset({"bool", "float64", "uuid", *INTEGER_RANGES})
+_FIXED = frozenset(row.name for row in TYPES.values() if row.width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kipgen.rules.examples import spec
 from kipgen.rules.rule import Finding, draft_rule
 from kipgen.source import MAX_DEPTH
-from kipgen.types import PRIMITIVES
+from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,7 +207,7 @@ def undefined_struct(draft: Draft) -> Iterator[Finding]:
             continue
         if body.part.broken.isdisjoint(("type", "fields")):
             name = body.spec.name
-            hint = f"write {name.lower()} for the primitive" if name.lower() in PRIMITIVES else "give it fields"
+            hint = f"write {name.lower()} for the primitive" if name.lower() in TYPES else "give it fields"
             text = f"the struct {name} is not defined and taken as empty; {hint}"
             yield Finding(body.part, text, "type")
 

@@ -87,7 +87,7 @@ def cases(packages: Iterable[str], count: int, seed: int) -> list[dict[str, Any]
         known = registry_of(package)
         for name in known.names():
             for version in known.versions(name):
-                if known.message(name, version).LAYOUT is None:
+                if known.message(name, version).TYPE != "layout":
                     case = {"package": package, "message": name, "version": version, "count": count}
                     found.append({**case, "seed": Random(f"{seed} {package} {name} {version}").getrandbits(62)})
     return found

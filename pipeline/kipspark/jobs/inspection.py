@@ -117,6 +117,6 @@ def _places(cls: type[Struct]) -> tuple[tuple[str, bool, bool], ...]:
     """The fields that are error codes, or structs that may have some: name, whether it is a struct or an array."""
     return tuple(
         (field.name, field.struct is not None, field.array)
-        for field in cls.FIELDS
+        for field in cls.ATTRIBUTES
         if field.struct is not None or (field.name.endswith("error_code") and field.type == "int16")
     )

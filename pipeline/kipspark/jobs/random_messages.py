@@ -8,7 +8,8 @@ from uuid import UUID
 
 from kipwire.fields import Field
 from kipwire.structs import Struct
-from kipwire.values import INTEGER_BITS, field_range
+from kipwire.types import KINDS
+from kipwire.values import field_range
 
 S = TypeVar("S", bound=Struct)
 
@@ -28,7 +29,9 @@ def random_message(cls: type[S], random: Random, *, unknown: bool, depth: int = 
         unknown: whether flexible structs may have tagged fields that no version knows.
         depth: how many structs are around it.
     """
-    item = cls(**{field.name: _value(field, random, unknown, depth) for field in cls.FIELDS if _is_set(field, random)})
+    item = cls(
+        **{field.name: _value(field, random, unknown, depth) for field in cls.ATTRIBUTES if _is_set(field, random)}
+    )
     if unknown and cls.FLEXIBLE and random.random() < 0.3:
         tags = [tag for tag in random.sample(range(200), 2) if tag not in cls.DECLARED_TAGS]
         item._unknown_tagged_fields = {tag: random.choice(_BLOBS) for tag in sorted(tags)}
@@ -50,14 +53,14 @@ def _value(field: Field, random: Random, unknown: bool, depth: int) -> Any:
 
 
 def _element(field: Field, random: Random, unknown: bool, depth: int) -> Any:
-    kind = field.element
     if field.struct is not None:
         return random_message(field.struct, random, unknown=unknown, depth=depth + 1)
-    if kind in INTEGER_BITS:
+    kind = KINDS.get(field.element, "struct")
+    if kind == "integer":
         return _integer(random, *field_range(field))
-    if kind == "string":
+    if kind == "text":
         return random.choice(_TEXTS)
-    if kind in ("bytes", "records"):
+    if kind == "blob":
         return random.choice(_BLOBS)
     if kind == "uuid":
         return UUID(int=random.choice((0, 1, random.getrandbits(128))))

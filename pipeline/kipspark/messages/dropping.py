@@ -65,7 +65,7 @@ def _lost(
             continue
         child = pc.struct_field(array, column.name)
         where = f"{path}.{column.name}" if path else column.name
-        fields = [field for cls in structs for field in cls.FIELDS if field.name == column.name]
+        fields = [field for cls in structs for field in cls.ATTRIBUTES if field.name == column.name]
         if kept.get_field_index(column.name) >= 0:
             inner_structs = tuple(field.struct for field in fields if field.struct is not None)
             found += _lost(child, kept.field(column.name).type, inner_structs, where, parents)
@@ -96,7 +96,7 @@ def _is_default(values: pa.Array, field: Field) -> pa.Array:
     if pa.types.is_list(values.type):
         return pc.equal(pc.list_value_length(values), 0)
     if pa.types.is_struct(values.type):
-        inner = {one.name: one for one in field.struct.FIELDS} if field.struct is not None else {}
+        inner = {one.name: one for one in field.struct.ATTRIBUTES} if field.struct is not None else {}
         told = [_says_something(pc.struct_field(values, one.name), inner.get(one.name)) for one in values.type]
         return pc.invert(reduce(pc.or_, told, pa.repeat(False, len(values))))
     default = field.default_value()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from kipwire.columns.errors import ColumnError
+from kipwire.types import TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,22 +19,6 @@ if TYPE_CHECKING:
 
 UNKNOWN = "unknown_tagged_fields"
 """The column of the tagged fields that no version knows; every flexible struct has it."""
-
-PRIMITIVES = {
-    "bool": pa.bool_(),
-    "int8": pa.int8(),
-    "int16": pa.int16(),
-    "uint16": pa.uint16(),
-    "int32": pa.int32(),
-    "uint32": pa.uint32(),
-    "int64": pa.int64(),
-    "float64": pa.float64(),
-    "uuid": pa.binary(16),  # as plain bytes, since few readers of Arrow know an extension type
-    "string": pa.string(),
-    "bytes": pa.binary(),
-    "records": pa.binary(),
-}
-"""The Arrow type of each type of the spec language."""
 
 UNKNOWN_TYPE = pa.map_(pa.int32(), pa.field("value", pa.binary(), nullable=False))
 
@@ -98,12 +83,12 @@ def _choice(paths: list[list[str]]) -> Choice | None:
 def _shape(cls: type[Struct], choice: Choice | None, outer: tuple[type[Struct], ...], where: str) -> Shape:
     if cls in outer:
         raise ColumnError(f"{where}: {cls.__qualname__} contains itself, which no Arrow type can")
-    names = [field.name for field in cls.FIELDS] + [UNKNOWN] * cls.FLEXIBLE
+    names = [field.name for field in cls.ATTRIBUTES] + [UNKNOWN] * cls.FLEXIBLE
     for name in choice or ():
         if name not in names:
             raise ColumnError(f"{where}: no field {name!r}; there are {', '.join(names) or 'none'}")
     columns = []
-    for field in cls.FIELDS:
+    for field in cls.ATTRIBUTES:
         if choice is None or field.name in choice:
             inner = None if choice is None else choice[field.name]
             columns.append(_column(field, inner, (*outer, cls), f"{where}: {field.name}"))
@@ -121,6 +106,12 @@ def _column(field: Field, choice: Choice | None, outer: tuple[type[Struct], ...]
         raise ColumnError(f"{where}: it is no struct and has no field {next(iter(choice))!r}")
     else:
         shape = None
-        element = PRIMITIVES[field.element]
+        element = _primitive(field)
     type_ = pa.list_(pa.field("item", element, nullable=False)) if field.array else element
     return Column(field.name, type_, field.nullable, field, shape)
+
+
+def _primitive(field: Field) -> pa.DataType:
+    """The Arrow type of a primitive; a uuid is plain bytes, since few readers of Arrow know an extension type."""
+    arrow = TYPES[field.element].arrow
+    return pa.binary(16) if arrow == "binary16" else pa.type_for_alias(arrow)
