@@ -114,7 +114,9 @@ hostile = st.lists(st.sampled_from([*FRAGMENTS, "a", " ", "Z9"]), min_size=1, ma
 
 
 def unlike_a_name(text: str) -> str:
-    return text if not text.replace(" ", "").isalnum() or not text.isascii() else f"{text}\n#"
+    """The text, or a longer one if it could be a name or is blank, which is the same as no text."""
+    is_hostile = text.strip() and not (text.replace(" ", "").isalnum() and text.isascii())
+    return text if is_hostile else f"{text}\n#"
 
 
 def texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
