@@ -20,7 +20,7 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
-RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "TAGS", "FIELDS", "LAYOUT"})
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS", "LAYOUT"})
 """Names of constants in the body of a generated class, where a class of that name could not be seen."""
 
 RESERVED_MODULES = frozenset(

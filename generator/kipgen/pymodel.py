@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import textwrap
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
-from kipgen.rows import AlikeRow, alike_row, fixed_row
+from kipgen.rows import has_rows, row_codes
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
@@ -29,9 +29,8 @@ _ANNOTATIONS = {
 }
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    abc add alike at blob byte bytes cls columns count data default element encoded end fields float item items
-    isinstance kipwire len list map message number packed parts patience pos range row rows self size struct tag
-    taken text tuple type typing uuid zip
+    add byte bytes data encoded end fields float frozenset item items kipwire len list number parts pos rows self size
+    struct tag tagged tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 
@@ -46,8 +45,6 @@ class PyField(FieldLayout):
     """A local variable named after it."""
     is_lazy: bool
     """Whether it is a struct that is made when first asked for."""
-    elements_may_be_empty: bool
-    """Whether it is an array of structs that can take no byte at all."""
     annotation: str
     default_expression: str
     """Gives the default value, made anew where it is mutable."""
@@ -78,7 +75,8 @@ class PyStruct:
 
     class_name: str
     flexible: bool
-    declared_tags: tuple[int, ...]
+    other_tags: tuple[int, ...]
+    """The tags that only other versions have fields for, ascending."""
     docstring: str
     fields: tuple[PyField, ...]
     tagged: tuple[PyTaggedField, ...]
@@ -86,40 +84,24 @@ class PyStruct:
     read: tuple[ReadStep, ...]
     """The steps that read the positional fields and the tag section."""
     write: tuple[WriteStep, ...]
-    """The steps that write the positional fields and the tag section; none where `alike_row` is packed instead."""
-    fixed_row: Run | None
-    """Its bytes where it is an element of fixed width."""
-    alike_row: AlikeRow | None
-    """Its bytes where it is an element whose width depends on its values, but not on those of a struct within."""
+    """The steps that write the positional fields and the tag section."""
+    has_rows: bool
+    """Whether it is an element of arrays whose neighbours can have equal shape."""
+    packed: tuple[str, ...]
+    """What each field is to `kipwire.arrays.RowPackers`, where one call writes the whole struct; else empty."""
 
     @property
     def lazy(self) -> tuple[PyField, ...]:
         """The structs that are made when first asked for."""
         return tuple(field for field in self.fields if field.is_lazy)
 
-    @property
-    def slots(self) -> str:
-        """What `__slots__` is, as an expression."""
-        return slots_expression(self.fields)
-
-
-def slots_expression(fields: Sequence[PyField]) -> str:
-    """What `__slots__` of a class with these fields is."""
-    slots = [field.slot for field in fields]
-    return f"({', '.join(map(quoted, slots))}{',' * (len(slots) == 1)})"
-
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
-    may_be_empty: set[str] = set()
-    classes = []
-    for struct in structs:
-        if _may_be_empty(struct, may_be_empty):
-            may_be_empty.add(struct.class_name)
-        classes.append(_struct(struct, may_be_empty, is_element=struct.class_name in elements))
-    return tuple(classes)
+    attributes = attribute_names(message)
+    return tuple(_struct(struct, attributes, is_element=struct.class_name in elements) for struct in structs)
 
 
 def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
@@ -131,53 +113,42 @@ def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
             if isinstance(step, Run):
                 if not step.is_one_byte:
                     read.add(step.format)
-            elif isinstance(step, Varints):
-                if len(step.fields) > 1:
-                    read.add(step.format)
-            elif step.element_prefix:
-                read.add(step.element_prefix)
+            elif isinstance(step, Varints) and len(step.fields) > 1:
+                read.add(step.format)
         for written in (*struct.write, *(step for tagged in struct.tagged for step in tagged.write)):
             if written.run:
                 write.add(written.run.format)
             if isinstance(written.step, Varints):
                 if len(written.step.fields) > 1:
                     write.add(written.step.format)
-            elif written.step and written.step.element_prefix:
-                write.add(written.step.element_prefix)
+            elif written.step and written.step.own_prefix:
+                write.add(written.step.own_prefix)
     return sorted(read), sorted(write)
 
 
-def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
-    """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
-    return not struct.flexible and all(
-        field.type.is_struct and not field.nullable and field.struct in may_be_empty for field in struct.fields
-    )
-
-
-def _struct(struct: StructLayout, may_be_empty: set[str], *, is_element: bool) -> PyStruct:
-    fields = tuple(python_field(field, may_be_empty) for field in struct.fields)
+def _struct(struct: StructLayout, attributes: dict[str, str], *, is_element: bool) -> PyStruct:
+    fields = tuple(python_field(field) for field in struct.fields)
     positional = tuple(field for field in fields if field.tag is None)
     tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
-    alike = alike_row(fields, flexible=struct.flexible) if is_element else None
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
-        declared_tags=struct.declared_tags,
-        docstring=struct_docstring(struct, fields),
+        other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
+        docstring=struct_docstring(struct, fields, attributes),
         fields=fields,
         tagged=tuple(
             PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
             for field in tagged
         ),
         read=read_steps(positional, tag_section=struct.flexible),
-        write=() if alike and alike.is_packed else write_steps(positional, tag_section=struct.flexible),
-        fixed_row=fixed_row(fields, flexible=struct.flexible) if is_element else None,
-        alike_row=alike,
+        write=write_steps(positional, tag_section=struct.flexible),
+        has_rows=is_element and has_rows(fields, flexible=struct.flexible),
+        packed=row_codes(fields) if is_element and struct.flexible else (),
     )
 
 
-def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = frozenset()) -> PyField:
-    """A field as an attribute; `may_be_empty` names the structs that can take no byte."""
+def python_field(field: FieldLayout) -> PyField:
+    """A field as an attribute."""
     is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
     default = _default_expression(field)
     kind = f"int{field.encoding.bits}" if field.encoding is not None else field.type.element
@@ -187,10 +158,9 @@ def python_field(field: FieldLayout, may_be_empty: frozenset[str] | set[str] = f
         slot=f"_lazy_{field.attribute}" if is_lazy else field.attribute,
         local=local_name(field.attribute),
         is_lazy=is_lazy,
-        elements_may_be_empty=field.type.is_array and field.struct in may_be_empty,
         annotation=_annotation(field),
         default_expression=default,
-        parameter_default="kipwire.DEFAULT" if made_anew else default,
+        parameter_default="DEFAULT" if made_anew else default,
         metadata_default="()" if made_anew else default,
         about_literal=_literal(field.about),
         element_kind=kind,
@@ -238,13 +208,26 @@ def _literal(text: str) -> str:
     return " ".join(quoted(piece) for piece in pieces) if len(pieces) == 1 else f"({' '.join(map(quoted, pieces))})"
 
 
-def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> str:
-    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
-    lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
+def attribute_names(message: MessageLayout) -> dict[str, str]:
+    """The attributes of a message by their names in the spec, of those names that no text has as a plain word."""
+    fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
+    return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
+
+
+def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...], attributes: dict[str, str]) -> str:
+    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
+
+    Texts of specs speak of fields by their names there; here they are called as the attributes are.
+    """
+
+    def in_python(text: str) -> str:
+        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text)
+
+    lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
     if fields:
         lines += ["", "Attributes:"]
         for field in fields:
-            lines += _wrap(f"{field.attribute} ({_type_note(field)}): {_meaning(field)}", "    ", "        ")
+            lines += _wrap(f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}", "    ", "        ")
     return docstring_text(lines)
 
 

@@ -11,11 +11,12 @@ from kipwire.errors import (
     MissingExtraError,
     UnsupportedVersionError,
 )
-from kipwire.fields import Field
-from kipwire.structs import DEFAULT, LazyStruct, Message, Struct, UnknownTaggedFields
+from kipwire.fields import Field, slots_of
+from kipwire.structs import DEFAULT, Add, LazyStruct, Message, Rows, Struct, UnknownTaggedFields
 
 __all__ = [
     "DEFAULT",
+    "Add",
     "ConversionError",
     "DecodeError",
     "EncodeError",
@@ -26,11 +27,13 @@ __all__ = [
     "Malformed",
     "Message",
     "MissingExtraError",
+    "Rows",
     "Struct",
     "UnknownTaggedFields",
     "UnsupportedVersionError",
     "convert",
     "native",
+    "slots_of",
 ]
 
 TYPE_CHECKING = False

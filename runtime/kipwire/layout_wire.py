@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from operator import attrgetter, ge
 
+from kipwire.arrays import write_elements
 from kipwire.errors import Malformed
-from kipwire.wire import ONE_BYTE
+from kipwire.wire import ONE_BYTE, new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar
+    from typing import Any, TypeVar
+
+    from kipwire.structs import Struct
 
     T = TypeVar("T")
+    S = TypeVar("S", bound=Struct)
 
 VARINTS = (*ONE_BYTE[:128], *(bytes((low | 0x80, high)) for high in range(1, 128) for low in range(128)))
 """By number: the unsigned varints of one and two bytes."""
@@ -32,8 +35,27 @@ def in_order(items: list[T], key: str) -> list[T]:
     return ordered
 
 
-def section(write: Callable[[list[T], Callable[[bytes], object]], None], items: list[T]) -> bytes:
-    """The bytes of structs, which `write` hands over piece by piece, side by side."""
+def section(cls: type[Struct], items: list[Any]) -> bytes:
+    """The bytes of structs side by side."""
     pieces: list[bytes] = []
-    write(items, pieces.append)
+    write_elements(cls, items, pieces.append)
     return b"".join(pieces)
+
+
+def read_bounded_struct(cls: type[S], data: bytes, pos: int, bound: int) -> tuple[S, int]:
+    """The struct that stands there, before the bound: (it, position after it)."""
+    item = new(cls)
+    return item, item._read(data, pos, bound)
+
+
+def read_bounded_structs(
+    cls: type[S], data: bytes, pos: int, bound: int, count: int | None = None
+) -> tuple[list[S], int]:
+    """So many structs side by side, or as many as there are before the bound: (they, position after them)."""
+    items: list[S] = []
+    read = cls._read
+    while pos < bound and len(items) != count:
+        item = new(cls)
+        pos = read(item, data, pos, bound)
+        items.append(item)
+    return items, pos

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ControlRecordTypeSchema"]
 
@@ -27,8 +22,6 @@ class ControlRecordTypeSchema(kipwire.Message):
         type (int16): Kind of control record: 0 abort marker, 1 commit marker, 2 leader change, 3 snapshot header, 4
             snapshot footer, 5 kraft version, 6 kraft voters.
     """
-
-    __slots__ = ("type",)
 
     NAME = "ControlRecordTypeSchema"
     TYPE = "data"
@@ -49,16 +42,15 @@ class ControlRecordTypeSchema(kipwire.Message):
             ),
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, type: int = 0) -> None:
         self.type = type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.type,) = unpack_h(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.type,) = unpack_h(data, pos)
         pos += 2
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.type))

@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import layouts
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ControlMessageKey"]
 
@@ -26,8 +21,6 @@ class ControlMessageKey(kipwire.Message):
     Attributes:
         control_message_type (int16): 0 commits the transaction, 1 aborts it.
     """
-
-    __slots__ = ("control_message_type",)
 
     NAME = "ControlMessageKey"
     TYPE = "layout"
@@ -49,19 +42,18 @@ class ControlMessageKey(kipwire.Message):
         layouts.Constant("version", "int16", 0),
         layouts.Value("control_message_type"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, control_message_type: int = 0) -> None:
         self.control_message_type = control_message_type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        version, message.control_message_type = unpack_hh(data, pos)
+        version, self.control_message_type = unpack_hh(data, pos)
         pos += 4
         if version != 0:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_hh(0, self.control_message_type))

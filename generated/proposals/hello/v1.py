@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import layouts
-from kipwire.wire import encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["Hello"]
 
@@ -31,8 +27,6 @@ class Hello(kipwire.Message):
         replica_id (string): Name of the replica, where a broker connects. A text here, though a number in FetchRequest.
         software_version (string): Name and version of the client's software.
     """
-
-    __slots__ = ("client_id", "replica_id", "software_version")
 
     NAME = "Hello"
     TYPE = "layout"
@@ -70,23 +64,22 @@ class Hello(kipwire.Message):
         layouts.Value("replica_id", size="int16"),
         layouts.Value("software_version", size="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_id: str = "", replica_id: str = "", software_version: str = "") -> None:
         self.client_id = client_id
         self.replica_id = replica_id
         self.software_version = software_version
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         version, size = unpack_hh(data, pos)
         pos += 4
         if version != 1:
             raise kipwire.Malformed
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -95,7 +88,7 @@ class Hello(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.replica_id = data[pos:stop].decode()
+            self.replica_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -104,13 +97,13 @@ class Hello(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.software_version = data[pos:stop].decode()
+            self.software_version = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         client_id = encode_text(self.client_id)
         size = len(client_id)
         add(pack_hh(1, size))

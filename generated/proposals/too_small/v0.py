@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["TooSmall"]
 
@@ -27,8 +22,6 @@ class TooSmall(kipwire.Message):
         too_small (int64, fixed32): Promoted when it is read in versions 0 and 1, checked to fit 32 bits when it is
             written in them.
     """
-
-    __slots__ = ("too_small",)
 
     NAME = "TooSmall"
     TYPE = "data"
@@ -47,16 +40,15 @@ class TooSmall(kipwire.Message):
             about="Promoted when it is read in versions 0 and 1, checked to fit 32 bits when it is written in them.",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, too_small: int = 0) -> None:
         self.too_small = too_small
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.too_small,) = unpack_i(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.too_small,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.too_small))
