@@ -106,6 +106,7 @@ def prepared_rows(cls: type[Struct]) -> Rows:
 def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> tuple[list[T], int]:
     """Structs of which neighbours may be alike; those that are not are read one by one."""
     items: list[T] = []
+    read = cls._read
     patience = rows.least
     while count:
         alike = rows.read(data, pos, count) if count >= rows.least else None
@@ -118,7 +119,7 @@ def _read_alike(rows: Rows, cls: type[T], data: bytes, pos: int, count: int) -> 
             taken = min(count, patience)
             patience *= 2
             for item in map(new, repeat(cls, taken)):
-                pos = item._read(data, pos)
+                pos = read(item, data, pos)
                 items.append(item)
         count -= taken
     return items, pos
