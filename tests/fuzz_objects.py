@@ -264,7 +264,7 @@ def _change_records(records: list[Record], chance: random.Random) -> None:
         records.append(Record(offset=chance.randrange(100), key=b"k" * chance.randrange(300)))
     else:
         del records[5:]
-    records[0].headers = [("key", b"value")] * chance.randrange(5)
+    records[0].headers[:] = [("key", b"value")] * chance.randrange(5)
 
 
 def _use_table(table: Any, section: bytes) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import pydoc
 import subprocess
 import sys
+import typing
 import uuid
 
 import pytest
@@ -16,7 +18,13 @@ import kipwire
 from kafka_messages.fetch_request.v12 import FetchRequest
 from kafka_messages.fetch_response.v12 import EpochEndOffset, PartitionData
 from kafka_messages.metadata_response import v1, v5, v11
-from kafka_messages.metadata_response.v12 import MetadataResponse, MetadataResponseBroker, MetadataResponseTopic
+from kafka_messages.metadata_response.v12 import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from kafka_records.record_batch.v2 import RecordBatch
 from kipwire import native
 
 
@@ -82,6 +90,36 @@ def test_repr_can_be_read_and_evaluated() -> None:
     assert eval(repr(broker)) == broker
     broker.unknown_tagged_fields[3] = b"x"
     assert repr(broker).endswith("rack=None, unknown_tagged_fields={3: b'x'})")
+
+
+def test_classes_give_the_types_of_their_attributes() -> None:
+    hints = typing.get_type_hints(MetadataResponseTopic)
+    expected = {
+        "error_code": int,
+        "name": str | None,
+        "topic_id": uuid.UUID,
+        "is_internal": bool,
+        "partitions": list[MetadataResponsePartition],
+        "topic_authorized_operations": int,
+    }
+    assert {name: hints[name] for name in expected} == expected
+    for cls in (MetadataResponse, FetchRequest, v5.MetadataResponse, RecordBatch):
+        assert {field.name for field in cls.ATTRIBUTES} <= set(typing.get_type_hints(cls))
+
+
+def test_signatures_have_types_with_and_without_the_kernel() -> None:
+    signature = inspect.signature(MetadataResponse.decode)
+    assert str(signature) == "(data: 'bytes') -> 'Self'"
+    assert str(inspect.signature(MetadataResponse.read)) == "(data: 'bytes', offset: 'int' = 0) -> 'tuple[Self, int]'"
+    assert str(inspect.signature(MetadataResponse.encode)) == "(self) -> 'bytes'"
+    assert "data: 'bytes'" in pydoc.render_doc(MetadataResponse.decode)
+
+
+def test_docstrings_call_attributes_by_their_names_in_python() -> None:
+    text = RecordBatch.__doc__ or ""
+    assert "ends at base_offset + last_offset_delta" in text
+    assert "BaseOffset" not in text
+    assert "the records' OffsetDelta" in text  # a field of another message has no attribute here
 
 
 def test_match_statements_see_the_fields() -> None:
@@ -220,10 +258,10 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
     )
     assert done.stdout.split() == [
         *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
-        *("kipwire", *(["kipwire._kernel", "kipwire.empty_elements"] if native.in_use else [])),
-        *("kipwire.errors", "kipwire.fields"),
+        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.arrays"),
+        *(*(["kipwire.empty_elements"] if native.in_use else []), "kipwire.errors", "kipwire.fields"),
         *("kipwire.native", *(["kipwire.plan"] if native.in_use else []), "kipwire.registry"),
-        *("kipwire.rows", "kipwire.structs", "kipwire.uuids", "kipwire.wire"),
+        *("kipwire.structs", "kipwire.uuids", "kipwire.wire"),
     ], done.stderr
 
 

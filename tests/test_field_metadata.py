@@ -34,9 +34,22 @@ def abouts(fields: tuple[FieldSpec, ...], version: int) -> Iterator[tuple[str, s
             yield from ((attribute_name(bit.name), bit.about) for bit in field.wire.bits or ())
 
 
+def attributes(spec: MessageSpec, version: int) -> dict[str, str]:
+    """By the name of each field that is no word of a text: that of its attribute, which docstrings have instead."""
+    every = (*spec.fields, *(field for struct in spec.structs for field in struct.fields))
+    present = [field for field in every if version in field.versions and not field.wire.is_computed]
+    told = {field.wire.presence_bit for field in present}
+    names = [name for field in present for name in [bit.name for bit in field.wire.bits] or [field.name]]
+    return {name: attribute_name(name) for name in names if name not in told and "_" in attribute_name(name)}
+
+
 def check_abouts(cls: type[Struct], spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> int:
     """Compare the texts of a class and of those in it; gives how many these were."""
-    expected = {name: " ".join(text.split()) for name, text in abouts(fields, version)}
+    names = attributes(spec, version)
+    expected = {
+        name: re.sub(r"\w+", lambda word: names.get(word[0], word[0]), " ".join(text.split()))
+        for name, text in abouts(fields, version)
+    }
     assert {field.name: field.about for field in cls.FIELDS} == expected
     count = len(expected)
     for field in cls.FIELDS:

@@ -18,6 +18,7 @@ from kipgen import manifest
 from kipgen.files import write_whole
 from kipgen.generate import Plan, carry_out, differences, plan, plan_afresh
 from kipgen.manifest import FILE_NAME, digest
+from kipgen.names import snake_case
 from kipgen.spec import MESSAGE_TYPES
 from kipgen.starter import starter_specs
 from kipwire import Message
@@ -197,6 +198,31 @@ def test_header_specs_of_a_package_decide_its_header_versions(specs: Path, packa
     (specs / "RequestHeader.json").write_text(json.dumps(header))
     generate(specs, package)
     assert "HEADER_VERSION: typing.ClassVar[int] = 1" in (package / "foo_request/v0.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "api_key", "headers"), [("ApiVersionsResponse", 900, (0, 1)), ("ProbeResponse", 18, (0, 0))]
+)
+def test_the_key_of_an_api_decides_whether_its_responses_keep_the_oldest_header(
+    name: str, api_key: int, headers: tuple[int, int], tmp_path: Path, package: Path
+) -> None:
+    for type_ in ("request", "response"):
+        spec = {
+            "name": name if type_ == "response" else f"{name.removesuffix('Response')}Request",
+            "type": type_,
+            "apiKey": api_key,
+            "validVersions": "0-1",
+            "flexibleVersions": "1+",
+            "fields": [{"name": "A", "type": "int32", "versions": "0+"}],
+        }
+        (tmp_path / "own").mkdir(exist_ok=True)
+        (tmp_path / "own" / f"{spec['name']}.json").write_text(json.dumps(spec))
+    planned = generate(tmp_path / "own", package)
+    registry = planned.contents["__init__.py"]
+    assert f'Entry("{name}", "{snake_case(name)}", "response", {api_key}, 0, 1, 1, {headers})' in registry
+    for version in (0, 1):
+        text = planned.contents[f"{snake_case(name)}/v{version}.py"]
+        assert f"HEADER_VERSION: typing.ClassVar[int] = {headers[version]}" in text
 
 
 def test_versions_of_one_form_share_their_code(specs: Path, package: Path) -> None:

@@ -192,11 +192,10 @@ class WithProperty(METADATA.MetadataResponse):  # type: ignore[misc]
 class WithReader(METADATA.MetadataResponse):  # type: ignore[misc]
     __slots__ = ()
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> Any:
-        message, end = super()._read(data, pos)
-        message.cluster_id = "changed"
-        return message, end
+    def _read(self, data: bytes, pos: int) -> Any:
+        end = super()._read(data, pos)
+        self.cluster_id = "changed"  # type: ignore[misc]  # mypy does not see the slots of the base
+        return end
 
 
 @pytest.mark.parametrize("cls", [WithAttributes, WithSlots, WithProperty, WithReader])

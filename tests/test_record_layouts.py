@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -271,3 +272,11 @@ def test_every_record_format_stands_in_the_table_of_documents(package: Any) -> N
     layouts = [cls.NAME for cls in classes if cls.TYPE == "layout"]
     assert len(layouts) > 2
     assert [name for name in layouts if f"`{name}`" not in text] == []
+
+
+def test_a_struct_whose_last_value_goes_on_to_its_end_does_not_look_where_it_ended() -> None:
+    assert "pos != limit" not in inspect.getsource(RecordBatch._read)
+    short = bytearray(RecordBatch().encode())
+    short[8:12] = (48).to_bytes(4, "big")  # the size of the rest, one less than the parts of fixed width take
+    with pytest.raises(DecodeError):
+        RecordBatch.decode(bytes(short))

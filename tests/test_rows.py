@@ -25,7 +25,9 @@ from kafka_messages.offset_commit_request.v8 import OffsetCommitRequestPartition
 from kafka_messages.vote_request.v2 import PartitionData as Vote
 from kafka_messages.vote_response.v0 import PartitionData as Voted
 from kipwire import DecodeError, Malformed, Struct
-from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.arrays import RowPackers, read_structs, write_elements
+from kipwire.rows import MANY, Rows
+from kipwire.wire import new
 
 
 def partition(index: int, replicas: int = 3, in_sync: int = 3, offline: int = 0) -> MetadataResponsePartition:
@@ -51,14 +53,15 @@ def with_unknown_tag(item: Struct) -> Struct:
 def one_by_one(items: list[Struct]) -> bytes:
     parts: list[bytes] = []
     for item in items:
-        type(item)._write_many([item], parts.append)  # type: ignore[attr-defined]
+        item._write(parts.append)
     return b"".join(parts)
 
 
 def read_one_by_one(cls: type[Struct], data: bytes, count: int) -> list[Struct]:
     items, pos = [], 0
     for _ in range(count):
-        (item,), pos = cls._read_many(data, pos, 1)  # type: ignore[attr-defined]
+        item = new(cls)
+        pos = item._read(data, pos)
         items.append(item)
     assert pos == len(data)
     return items
@@ -91,10 +94,10 @@ def test_neighbours_that_are_alike_are_read_and_written_as_they_are_alone(make: 
     for count in COUNTS:
         items = [make(i) for i in range(count)]
         parts: list[bytes] = []
-        cls._write_many(items, parts.append)  # type: ignore[attr-defined]
+        write_elements(cls, items, parts.append)
         data = b"".join(parts)
         assert data == one_by_one(items)
-        read, end = cls._read_many(b"before" + data + b"behind", 6, count)  # type: ignore[attr-defined]
+        read, end = read_structs(cls, b"before" + data + b"behind", 6, count)
         assert (read, end) == (items, 6 + len(data))
         assert read == read_one_by_one(cls, data, count)
 
@@ -114,7 +117,7 @@ def test_one_element_that_is_unlike_its_neighbours_keeps_its_values_and_its_plac
     items: list[Struct] = [partition(i) for i in range(100)]
     items[at] = stranger
     data = one_by_one(items)
-    assert MetadataResponsePartition._read_many(data, 0, 100) == (items, len(data))
+    assert read_structs(MetadataResponsePartition, data, 0, 100) == (items, len(data))
 
 
 def test_elements_of_all_shapes_in_runs_of_all_lengths_come_back() -> None:
@@ -125,7 +128,7 @@ def test_elements_of_all_shapes_in_runs_of_all_lengths_come_back() -> None:
             shape = [chance.randrange(4) for _ in range(3)]
             items += [partition(len(items), *shape) for _ in range(chance.choice((1, 2, 30, 60)))]
         data = one_by_one(items)
-        assert MetadataResponsePartition._read_many(data, 0, len(items)) == (items, len(data))
+        assert read_structs(MetadataResponsePartition, data, 0, len(items)) == (items, len(data))
 
 
 def cluster() -> bytes:
@@ -159,7 +162,7 @@ def test_a_flag_among_rows_must_be_0_or_1(make: Callable[[int], Struct]) -> None
     data = bytearray(one_by_one(items))
     data[30 * size + size - 2] = 2
     with pytest.raises(IndexError):
-        type(items[0])._read_many(bytes(data), 0, 50)  # type: ignore[attr-defined]
+        read_structs(type(items[0]), bytes(data), 0, 50)
 
 
 @pytest.mark.parametrize("make", ALIKE.values(), ids=ALIKE)
@@ -169,7 +172,7 @@ def test_a_count_beyond_the_bytes_costs_neither_time_nor_memory(make: Callable[[
     start = time.process_time()
     try:
         with pytest.raises((Malformed, IndexError, struct.error)):
-            type(make(0))._read_many(data, 0, 2**31 - 2)  # type: ignore[attr-defined]
+            read_structs(type(make(0)), data, 0, 2**31 - 2)
         assert time.process_time() - start < 1
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
@@ -183,7 +186,7 @@ def test_likeness_that_fails_late_costs_no_more_than_a_few_reads_of_the_bytes() 
         items: list[Struct] = [partition(i, 3, 2 + i % 2) for i in range(count)]
         data = one_by_one(items)
         start = time.process_time()
-        MetadataResponsePartition._read_many(data, 0, count)
+        read_structs(MetadataResponsePartition, data, 0, count)
         return time.process_time() - start
 
     seconds(1000)
@@ -191,7 +194,7 @@ def test_likeness_that_fails_late_costs_no_more_than_a_few_reads_of_the_bytes() 
 
 
 def test_formats_do_not_gather_without_end() -> None:
-    reader, packers = RowReader("i", "text", "*i"), RowPackers("i", "*i", "*i")
+    reader, packers = Rows(("i", "text", "*i"), flexible=True), RowPackers("i", "*i", "*i")
     for first in range(1, 40):
         for second in range(1, 40):
             element = b"\0\0\0\0" + bytes((first,)) + b"a" * (first - 1) + bytes((second,)) + b"\0" * 4 * (second - 1)

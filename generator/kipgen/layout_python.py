@@ -9,7 +9,7 @@ from kipgen.layout import MessageLayout, StructLayout
 from kipgen.layout_parts import BitsPart, ChecksumPart, Part, Presence, SizePart, ValuePart
 from kipgen.layout_steps import LayoutStep, formats_of, read_steps, write_steps
 from kipgen.metadata import parts_metadata
-from kipgen.pymodel import PyField, local_name, python_field, slots_expression, struct_docstring
+from kipgen.pymodel import PyField, attribute_names, local_name, python_field, struct_docstring
 
 _TAKEN_LOCALS = frozenset(
     "body bool bound checksums give in_order is_in_order layouts limit map section stop sum".split()
@@ -27,11 +27,7 @@ class PyLayout:
     """Their fields are `PyField`s."""
     read: tuple[LayoutStep, ...]
     write: tuple[LayoutStep, ...]
-
-    @property
-    def slots(self) -> Code:
-        """What `__slots__` is, as an expression."""
-        return slots_expression(self.fields)
+    packed: tuple[str, ...] = ()
 
     @property
     def metadata(self) -> tuple[Code, ...]:
@@ -42,6 +38,11 @@ class PyLayout:
     def has_size(self) -> bool:
         """Whether the struct tells its own size."""
         return any(isinstance(part, SizePart) for part in self.parts)
+
+    @property
+    def checks_its_end(self) -> bool:
+        """Whether it has to be seen that the struct ends where its size says: not where a value goes on to there."""
+        return self.has_size and not any(step.kind == "value" and step.takes_the_rest for step in self.read)
 
     @property
     def is_framed(self) -> bool:
@@ -71,7 +72,8 @@ class PyLayout:
 
 def python_layouts(message: MessageLayout) -> tuple[PyLayout, ...]:
     """The classes of a layout, its own last."""
-    return tuple(_struct(struct) for struct in (*message.structs, message.root))
+    attributes = attribute_names(message)
+    return tuple(_struct(struct, attributes) for struct in (*message.structs, message.root))
 
 
 def layout_formats(structs: tuple[PyLayout, ...]) -> tuple[list[str], list[str]]:
@@ -87,13 +89,13 @@ def layout_local(name: str) -> str:
     return f"{local}_" if local in _TAKEN_LOCALS or local.endswith("_at") else local
 
 
-def _struct(struct: StructLayout) -> PyLayout:
+def _struct(struct: StructLayout, attributes: dict[str, str]) -> PyLayout:
     fields = tuple(_field(python_field(field)) for field in struct.fields)
     by_name = {field.attribute: field for field in fields}
     parts = tuple(_with_python_fields(part, by_name) for part in struct.parts)
     return PyLayout(
         class_name=struct.class_name,
-        docstring=struct_docstring(struct, fields),
+        docstring=struct_docstring(struct, fields, attributes),
         fields=fields,
         parts=parts,
         read=read_steps(parts),

@@ -103,19 +103,17 @@ class Value:
     kind: Literal["value"] = "value"
 
     @property
+    def takes_the_rest(self) -> bool:
+        """Whether the value always goes on to the end of its struct, or to the parts of fixed width before that."""
+        return self.part.size == REST and self.part.presence is None and self.part.size_only_with is None
+
+    @property
     def shape(self) -> Literal["text", "blob", "array", "nested"]:
         """Which kind of value it is."""
         type_ = self.part.field.type
         if type_.is_array:
             return "array"
         return "nested" if type_.has_struct else "text" if type_.element == "string" else "blob"
-
-    @property
-    def element_prefix(self) -> str | None:
-        """The `struct` code before each element of an array of strings or bytes."""
-        if not self.part.field.type.is_array:
-            return None
-        return {"string": "h", "bytes": "i", "records": "i"}.get(self.part.field.type.element)
 
 
 LayoutStep = Run | Mark | Varint | Computed | Value
@@ -185,7 +183,7 @@ def formats_of(steps: Sequence[LayoutStep]) -> set[str]:
         elif isinstance(step, Computed):
             found.add(fixed_code(step.part) or "")
         elif isinstance(step, Value):
-            found.update(code for code in (_PREFIXES.get(step.prefix or ""), step.element_prefix) if code)
+            found.add(_PREFIXES.get(step.prefix or "", ""))
             if step.run:
                 found.add(step.run.format)
     return found - {""}

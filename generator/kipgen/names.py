@@ -24,7 +24,9 @@ RESERVED_ATTRIBUTES = frozenset(
 )
 """Names that mean something else inside a generated class."""
 
-RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "TAGS", "FIELDS"}).union(*RUNTIME_NAMES.values())
+RESERVED_CLASSES = frozenset({"NAME", "TYPE", "VERSION", "FLEXIBLE", "DEFAULT", "FIELDS"}).union(
+    *RUNTIME_NAMES.values()
+)
 """Names of constants in the body of a generated class, where a class of that name could not be seen, and of what
 generated code takes from the runtime, which a class of that name would take the place of."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import textwrap
 import uuid
-from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from kipgen.code import Code, quoted
 from kipgen.layout import FieldLayout, MessageLayout, StructLayout
 from kipgen.metadata import computed_fields, fields_metadata
-from kipgen.rows import AlikeRow, alike_row, fixed_row
+from kipgen.rows import has_rows, row_codes
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
@@ -33,10 +33,8 @@ _ANNOTATIONS = {
 }
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    abc add alike at blob byte bytes cls columns count data default element empties encoded end fields float
-    hand_over item items
-    isinstance kipwire len list map message number packed parts patience pos range row rows self size struct tag
-    taken text tuple type typing uuid zip
+    add byte bytes data encoded end fields float frozenset item items kipwire len list number parts pos rows self size
+    struct tag tagged tuple type typing uuid zip
     """.split())
 """Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
 
@@ -83,7 +81,8 @@ class PyStruct:
 
     class_name: str
     flexible: bool
-    declared_tags: tuple[int, ...]
+    other_tags: tuple[int, ...]
+    """The tags that only other versions have fields for, ascending."""
     docstring: Code
     fields: tuple[PyField, ...]
     tagged: tuple[PyTaggedField, ...]
@@ -91,11 +90,11 @@ class PyStruct:
     read: tuple[ReadStep, ...]
     """The steps that read the positional fields and the tag section."""
     write: tuple[WriteStep, ...]
-    """The steps that write the positional fields and the tag section; none where `alike_row` is packed instead."""
-    fixed_row: Run | None
-    """Its bytes where it is an element of fixed width."""
-    alike_row: AlikeRow | None
-    """Its bytes where it is an element whose width depends on its values, but not on those of a struct within."""
+    """The steps that write the positional fields and the tag section."""
+    has_rows: bool
+    """Whether it is an element of arrays whose neighbours can have equal shape."""
+    packed: tuple[str, ...]
+    """What each field is to `kipwire.arrays.RowPackers`, where one call writes the whole struct; else empty."""
 
     @property
     def lazy(self) -> tuple[PyField, ...]:
@@ -106,11 +105,6 @@ class PyStruct:
     def has_empty_elements(self) -> bool:
         """Whether it has arrays of structs that can take no byte, at any depth."""
         return any(field.elements_may_be_empty or field.holds_empty_elements for field in self.fields)
-
-    @property
-    def slots(self) -> Code:
-        """What `__slots__` is, as an expression."""
-        return slots_expression(self.fields)
 
     @property
     def metadata(self) -> tuple[Code, ...]:
@@ -130,16 +124,11 @@ class Emptiness(NamedTuple):
 NO_EMPTINESS = Emptiness(frozenset(), frozenset())
 
 
-def slots_expression(fields: Sequence[PyField]) -> Code:
-    """What `__slots__` of a class with these fields is."""
-    slots = [field.slot for field in fields]
-    return Code(f"({', '.join(map(quoted, slots))}{',' * (len(slots) == 1)})")
-
-
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     """The classes of a message, its own last."""
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
+    attributes = attribute_names(message)
     empty: set[str] = set()
     holding: set[str] = set()
     emptiness = Emptiness(empty, holding)
@@ -147,7 +136,7 @@ def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     for struct in structs:
         if _may_be_empty(struct, empty):
             empty.add(struct.class_name)
-        made = _struct(struct, emptiness, is_element=struct.class_name in elements)
+        made = _struct(struct, emptiness, attributes, is_element=struct.class_name in elements)
         if made.has_empty_elements:
             holding.add(struct.class_name)
         classes.append(made)
@@ -163,19 +152,16 @@ def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
             if isinstance(step, Run):
                 if not step.is_one_byte:
                     read.add(step.format)
-            elif isinstance(step, Varints):
-                if len(step.fields) > 1:
-                    read.add(step.format)
-            elif step.element_prefix:
-                read.add(step.element_prefix)
+            elif isinstance(step, Varints) and len(step.fields) > 1:
+                read.add(step.format)
         for written in (*struct.write, *(step for tagged in struct.tagged for step in tagged.write)):
             if written.run:
                 write.add(written.run.format)
             if isinstance(written.step, Varints):
                 if len(written.step.fields) > 1:
                     write.add(written.step.format)
-            elif written.step and written.step.element_prefix:
-                write.add(written.step.element_prefix)
+            elif written.step and written.step.own_prefix:
+                write.add(written.step.own_prefix)
     return sorted(read), sorted(write)
 
 
@@ -186,25 +172,24 @@ def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
     )
 
 
-def _struct(struct: StructLayout, emptiness: Emptiness, *, is_element: bool) -> PyStruct:
+def _struct(struct: StructLayout, emptiness: Emptiness, attributes: dict[str, str], *, is_element: bool) -> PyStruct:
     fields = tuple(python_field(field, emptiness) for field in struct.fields)
     positional = tuple(field for field in fields if field.tag is None)
     tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
-    alike = alike_row(fields, flexible=struct.flexible) if is_element else None
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
-        declared_tags=struct.declared_tags,
-        docstring=struct_docstring(struct, fields),
+        other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
+        docstring=struct_docstring(struct, fields, attributes),
         fields=fields,
         tagged=tuple(
             PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
             for field in tagged
         ),
         read=read_steps(positional, tag_section=struct.flexible),
-        write=() if alike and alike.is_packed else write_steps(positional, tag_section=struct.flexible),
-        fixed_row=fixed_row(fields, flexible=struct.flexible) if is_element else None,
-        alike_row=alike,
+        write=write_steps(positional, tag_section=struct.flexible),
+        has_rows=is_element and has_rows(fields, flexible=struct.flexible),
+        packed=row_codes(fields) if is_element and struct.flexible else (),
     )
 
 
@@ -223,7 +208,7 @@ def python_field(field: FieldLayout, emptiness: Emptiness = NO_EMPTINESS) -> PyF
         holds_empty_elements=field.struct in emptiness.holding,
         annotation=_annotation(field),
         default_expression=default,
-        parameter_default=Code("kipwire.DEFAULT") if made_anew else default,
+        parameter_default=Code("DEFAULT") if made_anew else default,
         metadata_default=Code("()") if made_anew else default,
         element_kind=kind,
         element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
@@ -256,12 +241,25 @@ def _default_expression(field: FieldLayout) -> Code:
     return quoted(default) if isinstance(default, str) else Code(repr(default))
 
 
-def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...]) -> Code:
-    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes."""
-    lines = _wrap(struct.about or f"{struct.class_name}.", "", "")
-    entries = [f"{field.attribute} ({_type_note(field)}): {_meaning(field)}" for field in fields]
+def attribute_names(message: MessageLayout) -> dict[str, str]:
+    """The attributes of a message by their names in the spec, of those names that no text has as a plain word."""
+    fields = (field for struct in (*message.structs, message.root) for field in struct.fields)
+    return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
+
+
+def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...], attributes: dict[str, str]) -> Code:
+    """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
+
+    Texts of specs speak of fields by their names there; here they are called as the attributes are.
+    """
+
+    def in_python(text: str) -> str:
+        return re.sub(r"\w+", lambda word: attributes.get(word[0], word[0]), text)
+
+    lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
+    entries = [f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}" for field in fields]
     for field, note in computed_fields(struct.parts):
-        about = field.about or "See the spec."
+        about = in_python(field.about) or "See the spec."
         entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
     if entries:
         lines += ["", "Attributes:", *(line for entry in entries for line in _wrap(entry, "    ", "        "))]

@@ -36,8 +36,7 @@ class HeaderVersions:
 
     def before(self, spec: MessageSpec) -> tuple[int, int] | None:
         """The pair that goes for a message; None for what has no header."""
-        if spec.name == "ApiVersionsResponse":
-            # KIP-511: a client asks before it knows whether the broker understands flexible headers.
+        if spec.has_oldest_header:
             return self.response[0], self.response[0]
         return {"request": self.request, "response": self.response}.get(spec.type)
 
@@ -125,7 +124,10 @@ def _module(layout: MessageLayout, source: str) -> Pieces:
         source=comment(source),
         message=layout,
         structs=structs,
-        imports=_imports("\n".join(classes), has_formats=bool(read_formats or write_formats)),
+        imports=_imports(
+            "\n".join((*classes, "RowPackers" * any(struct.packed for struct in structs))),
+            has_formats=bool(read_formats or write_formats),
+        ),
         read_formats=read_formats,
         write_formats=write_formats,
     )
@@ -151,15 +153,15 @@ def _imports(classes: str, *, has_formats: bool) -> Code:
     """The import statements that the text of the classes needs."""
     words = set(re.findall(r"\w+", classes))
     standard = ["import struct"] if has_formats else []
-    if "uuid." in classes:
-        standard.append("import uuid")
+    standard += [f"import {name}" for name in ("typing", "uuid") if f"{name}." in classes]
     runtime = ["import kipwire"]
     if "checksums." in classes:
         runtime.append("from kipwire import checksums")
     for module, available in sorted(RUNTIME_NAMES.items()):
         used = sorted(available & words)
-        if used:
-            runtime.append(f"from {module} import {', '.join(used)}")
+        # Lines of several names each: black gives each name a line of its own where an import is longer.
+        lines = textwrap.wrap(", ".join(used), LINE_LENGTH - len(f"from {module} import "))
+        runtime += [f"from {module} import {line.removesuffix(',')}" for line in lines]
     return Code("\n".join([*standard, "", *runtime]).strip())
 
 

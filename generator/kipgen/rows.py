@@ -1,62 +1,43 @@
-"""Between layout and templates: structs whose arrays can be read many elements at once, as rows of one `struct` format.
-
-All rows of an array have one width: always, where every field has a fixed one, or for as long as neighbours have
-their lengths and counts in common. A tag section that holds anything is no part of a row.
-"""
+"""Between layout and templates: structs whose arrays can be read many elements at once, as rows of equal shape."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout
-from kipgen.steps import Run, Slot, fixed_code, number_code
+from kipgen.steps import fixed_code, number_code
 
 
-@dataclass(frozen=True, slots=True)
-class AlikeRow:
-    """A struct of numbers, texts and arrays of numbers; its elements are rows where they are like their neighbours."""
+def has_rows(fields: Sequence[FieldLayout], *, flexible: bool) -> bool:
+    """Whether neighbours with these fields can have equal shape: always, or where their lengths and counts agree.
 
-    fields: tuple[FieldLayout, ...]
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """What each field is to `kipwire.rows`."""
-        return tuple(_code(field) or "" for field in self.fields)
-
-    @property
-    def arrays(self) -> tuple[FieldLayout, ...]:
-        """The fields that are arrays of numbers."""
-        return tuple(field for field in self.fields if field.type.is_array)
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether one call writes an element: texts have too many lengths to keep a format for each."""
-        return "text" not in self.codes and not any(array.nullable for array in self.arrays)
+    Without a tag section, after which elements may differ, only those of fixed width are worth a look.
+    """
+    may_vary = flexible and not any(field.type.element == "uuid" for field in fields)
+    return bool(fields) and all(
+        field.tag is None and (fixed_code(field) or (may_vary and _has_one_size(field))) for field in fields
+    )
 
 
-def fixed_row(fields: Sequence[FieldLayout], *, flexible: bool) -> Run | None:
-    """The fields of a struct of fixed width, and a skipped byte for its tag section; None for other structs."""
-    slots = [Slot(code, field) for field in fields if field.tag is None and (code := fixed_code(field))]
-    if not fields or len(slots) < len(fields):
-        return None
-    return Run((*slots, Slot("x")) if flexible else tuple(slots))
+def _has_one_size(field: FieldLayout) -> bool:
+    """Whether its width follows from one compact length or count."""
+    return field.compact and bool(number_code(field) if field.type.is_array else field.type.element == "string")
 
 
-def alike_row(fields: Sequence[FieldLayout], *, flexible: bool) -> AlikeRow | None:
-    """The row of a struct whose width depends on its values; None for those with fields of other kinds."""
-    if not flexible or not all(map(_code, fields)) or all(map(fixed_code, fields)):
-        return None
-    return AlikeRow(tuple(fields))
+def row_codes(fields: Sequence[FieldLayout]) -> tuple[str, ...]:
+    """What the fields are to `kipwire.arrays.RowPackers`, of a struct of numbers and several arrays of numbers.
+
+    A number is its `struct` code, an array `*` and that of its elements, a flag `bool`. Empty for others, and for
+    those of one array, which gain nothing.
+    """
+    codes = tuple(map(_code, fields))
+    return tuple(filter(None, codes)) if all(codes) and sum(field.type.is_array for field in fields) > 1 else ()
 
 
 def _code(field: FieldLayout) -> str | None:
-    """A `struct` code, `bool`, `text`, or `*` and the code of an array's elements; None for any other field."""
     if field.tag is not None:
         return None
+    code = number_code(field)
     if field.type.is_array:
-        code = number_code(field)
-        return f"*{code}" if code and field.compact else None
-    if field.type.element == "string":
-        return "text" if field.compact else None
-    return "bool" if field.type.element == "bool" else number_code(field)
+        return f"*{code}" if code and field.compact and not field.nullable else None
+    return "bool" if field.type.element == "bool" else code

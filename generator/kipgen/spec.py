@@ -9,6 +9,9 @@ from kipgen.types import Encoding, FieldType
 from kipgen.versions import Versions
 from kipgen.wire_form import USUAL_FORM, WireForm
 
+API_VERSIONS_KEY = 18
+"""The API by which a client asks what a broker understands."""
+
 MESSAGE_TYPES = ("request", "response", "header", "metadata", "data", "coordinator-key", "coordinator-value", "layout")
 
 
@@ -93,6 +96,14 @@ class MessageSpec:
     def is_layout(self) -> bool:
         """Whether it describes bytes exactly as they stand, with properties that other messages do not have."""
         return self.type == "layout"
+
+    @property
+    def has_oldest_header(self) -> bool:
+        """Whether the same header stands before all its versions, the oldest one (KIP-511).
+
+        Who receives the response to ApiVersions has yet to learn which versions the broker understands.
+        """
+        return self.type == "response" and self.api_key == API_VERSIONS_KEY
 
     def struct(self, name: str) -> StructSpec:
         """The struct of that name.

@@ -30,12 +30,15 @@ _CONVERTED = ("bool", "uuid")
 
 _CLASSIC_PREFIX = {"string": "h", "bytes": "i", "records": "i"}
 
+SHARED_KINDS = ("structs", "texts", "blobs")
+"""Arrays that functions of the runtime read and write from their counts on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """One value of a run: a field, or (`field` is None) the length or count of the step that follows.
 
-    The code `x` is a byte of no value, an empty tag section that is skipped or written.
+    The code `x` is a byte of no value: an empty tag section that is written.
     """
 
     code: str
@@ -97,15 +100,16 @@ class Step:
     """What to do with one field of no fixed width, or with the tag section (`field` is None)."""
 
     kind: str
-    """`text`, `blob`, `array`, `nested`, `tags`, or `lone_tags` where no run before has read their first byte."""
+    """`text`, `blob`, `array` (of what has a fixed width or is a varint), `structs`, `texts`, `blobs`, `nested`,
+    `tags`, or `lone_tags` where no run before has read their first byte."""
     field: FieldLayout | None
 
     @property
-    def element_prefix(self) -> str | None:
-        """The `struct` code before each element of an array of classic strings or bytes."""
-        if self.field is None or not self.field.type.is_array or self.field.compact:
+    def own_prefix(self) -> str | None:
+        """The `struct` code of a classic length or count that is written by itself, since there may be null."""
+        if self.field is None or not self.field.nullable or self.field.compact or self.kind in SHARED_KINDS:
             return None
-        return _CLASSIC_PREFIX.get(self.field.type.element)
+        return None if self.kind == "nested" else _prefix_code(self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +165,7 @@ def read_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Rea
 
 
 def write_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[WriteStep, ...]:
-    """The steps that write these fields one after the other; a run before the tag section takes in an empty one."""
+    """The steps that write these fields one after the other; a run takes in a classic length or count after it."""
     steps: list[WriteStep] = []
     slots: list[Slot] = []
     for field in fields:
@@ -179,10 +183,10 @@ def write_steps(fields: Sequence[FieldLayout], *, tag_section: bool) -> tuple[Wr
                 steps.append(WriteStep(Varints(form, (field,)), Run(tuple(slots)) if slots else None))
                 slots.clear()
             continue
-        prefix = _prefix_code(field)
-        if prefix is not None and prefix != "B":
+        step, prefix = _step_of(field), _prefix_code(field)
+        if prefix in ("h", "i") and not field.nullable and step.kind not in SHARED_KINDS:
             slots.append(Slot(prefix))
-        steps.append(WriteStep(_step_of(field), Run(tuple(slots)) if slots else None))
+        steps.append(WriteStep(step, Run(tuple(slots)) if slots else None))
         slots.clear()
     if tag_section:
         steps.append(WriteStep(Step("tags", None), Run((*slots, Slot("x"))) if slots else None))
@@ -214,7 +218,8 @@ def _varint_form(field: FieldLayout) -> str | None:
 
 def _step_of(field: FieldLayout) -> Step:
     if field.type.is_array:
-        return Step("array", field)
+        shared = {"string": "texts", "bytes": "blobs", "records": "blobs"}.get(field.type.element)
+        return Step("structs" if field.type.has_struct else shared or "array", field)
     if field.type.has_struct:
         return Step("nested", field)
     return Step("text" if field.type.element == "string" else "blob", field)

@@ -243,7 +243,7 @@ cdef int expect_plain(cls) except -1:
 
 # What a generated class reads and writes with.
 GENERATED = frozenset("""
-    FIELDS FLEXIBLE TAGS DECLARED_TAGS _read _read_many _read_tagged_field _write _write_many _tagged_fields
+    FIELDS FLEXIBLE OTHER_TAGS _read _read_tagged_field _write _tagged_fields
     """.split())
 
 

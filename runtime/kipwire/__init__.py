@@ -12,11 +12,12 @@ from kipwire.errors import (
     PackageError,
     UnsupportedVersionError,
 )
-from kipwire.fields import Field
-from kipwire.structs import DEFAULT, LazyStruct, Message, Struct, UnknownTaggedFields
+from kipwire.fields import Field, slots_of
+from kipwire.structs import DEFAULT, Add, LazyStruct, Message, Rows, Struct, UnknownTaggedFields
 
 __all__ = [
     "DEFAULT",
+    "Add",
     "ConversionError",
     "DecodeError",
     "EncodeError",
@@ -28,11 +29,13 @@ __all__ = [
     "Message",
     "MissingExtraError",
     "PackageError",
+    "Rows",
     "Struct",
     "UnknownTaggedFields",
     "UnsupportedVersionError",
     "convert",
     "native",
+    "slots_of",
 ]
 
 TYPE_CHECKING = False

@@ -153,6 +153,12 @@ class Field:
         return self.spec_name[0].lower() + self.spec_name[1:]
 
     @property
+    def slot(self) -> str:
+        """Where its value is kept: under its name, or under another one where a property makes a tagged struct."""
+        is_lazy = self.tag is not None and self.struct is not None and not self.array and self.default is not None
+        return f"_lazy_{self.name}" if is_lazy else self.name
+
+    @property
     def is_varint(self) -> bool:
         """Whether its integers are varints (KIP-625)."""
         return self.encoding is not None and not self.encoding.startswith("fixed")
@@ -175,3 +181,8 @@ class Field:
 
     def __repr__(self) -> str:
         return f"<Field {self.spec_name}: {self.type}>"
+
+
+def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
+    """The `__slots__` of a class with these fields."""
+    return tuple([field.slot for field in fields if field.role == "value"])

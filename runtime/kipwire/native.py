@@ -50,6 +50,7 @@ def _take_over(kernel: ModuleType) -> None:
         function = getattr(kernel, name)
         function.__doc__ = method.__doc__
         function.__qualname__ = method.__qualname__
+        function.__wrapped__ = method  # what `help` and `inspect` take the signature from
         setattr(Message, name, classmethod(function) if name in ("decode", "read") else function)
 
 

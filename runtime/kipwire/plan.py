@@ -151,9 +151,7 @@ class Plan:
     @cached_property
     def has_floats(self) -> bool:
         """Whether a float is in it, at any depth: 0.0 and -0.0 are equal and have other bytes."""
-        return any(
-            item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order
-        )
+        return any(item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order)
 
     @cached_property
     def default_structs(self) -> int:

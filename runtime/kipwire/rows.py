@@ -1,42 +1,45 @@
 """Array elements many at a time: structs that have their lengths and counts in common are rows of one `struct` format.
 
-Generated code tries this on long arrays of structs whose fields are numbers, texts and arrays of numbers, and reads
-one by one what is not alike. The codes that such a struct is described by stand for its fields: one of the `struct`
-module for a number, `*` and such a code for a compact array of numbers, `bool`, or `text` for a compact string. A tag
-section ends the struct.
+Classes whose fields are numbers, flags, uuids, compact texts and compact arrays of numbers have rows. They are tried on
+long arrays; what is not alike is read one by one.
 """
 
 from __future__ import annotations
 
-from itertools import islice, repeat
+from itertools import repeat
 from struct import Struct as Packer
 from struct import calcsize
 
-from kipwire.wire import FALSE_TRUE, ONE_BYTE, write_size
+from kipwire.arrays import FEW, KEPT, PLAIN_CODES
+from kipwire.types import TYPES
+from kipwire.wire import FALSE_TRUE, ONE_BYTE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from kipwire.fields import Field
+    from kipwire.structs import Struct
+
 MANY = 24
-"""Elements from which on it pays to look for rows. So many are read one by one before it is tried again, then twice as
-many each time."""
+"""Elements from which on it pays to look for rows, of structs of no fixed width."""
 _MOST = 256
 """Rows taken at once: it bounds what a try costs that fails late."""
-_KEPT = 256
-"""Formats kept for a struct; lengths vary without end."""
-_ONE_VALUE = {"bool": "B"}
-"""Codes that the `struct` module has under another name."""
 
 
-class RowReader:
-    """Reads neighbours that are alike, for one struct."""
+class Rows:
+    """Reads neighbours that are alike, for one struct.
 
-    __slots__ = ("_codes", "_rest", "_sized", "_unpackers")
+    Its fields are codes here: one of the `struct` module, `*` and such a code for an array, `bool`, `uuid` or `text`.
+    """
 
-    def __init__(self, *codes: str) -> None:
+    __slots__ = ("_codes", "_converted", "_flexible", "_most", "_rest", "_sized", "_unpackers", "least")
+
+    def __init__(self, codes: Sequence[str], *, flexible: bool) -> None:
         self._codes = codes
+        self._flexible = flexible
+        self._converted = any(code in ("bool", "uuid", "text") or code[0] == "*" for code in codes)
         self._unpackers: dict[tuple[int, ...], Packer] = {}
         self._sized: list[tuple[int, int]] = []
         """Of each text and array: the bytes between it and the one before, and the width of what its size counts."""
@@ -47,31 +50,39 @@ class RowReader:
                 self._sized.append((self._rest, 1 if code == "text" else calcsize(f">{code[1]}")))
                 self._rest = 0
             else:
-                self._rest += calcsize(f">{_ONE_VALUE.get(code, code)}")
+                self._rest += calcsize(f">{PLAIN_CODES.get(code, code)}")
+        self.least = MANY if self._sized else FEW
+        """Elements from which on it pays to look for them. So many are read one by one before it is tried again, then
+        twice as many each time."""
+        self._most = _MOST if self._sized else 1 << 31
 
-    def read(self, data: bytes, pos: int, count: int) -> tuple[list[Iterable[Any]], int, int] | None:
-        """The elements from `pos` on that are like the first: (values by field, how many, position behind them).
+    def read(self, data: bytes, pos: int, count: int) -> tuple[Iterable[Iterable[Any]], int, int] | None:
+        """The elements from `pos` on that are like the first: (a row of values each, how many, position after them).
 
         At most `count` are taken; None where there are too few.
         """
-        sizes = self._sizes(data, pos)
-        if sizes is None:
+        found = self._sizes(data, pos)
+        if found is None:
             return None
-        stride = sizes[-1][0] - pos + 1
-        count = min(count, _MOST)
+        sizes, end = found
+        stride = end - pos
+        count = min(count, self._most, (len(data) - pos) // stride)
         for at, size in sizes:
             column = data[at : pos + stride * count : stride]
             count = len(column) - len(column.lstrip(ONE_BYTE[size]))
-            if count < MANY:
-                return None
+        if count < self.least:
+            return None
         end = pos + stride * count
-        lengths = tuple([size - 1 for _, size in sizes[:-1]])
+        lengths = tuple([size - 1 for _, size in sizes[: len(self._sized)]])
         unpacker = self._unpackers.get(lengths) or self._unpacker(lengths)
-        columns = [*zip(*unpacker.iter_unpack(data[pos:end]), strict=True)]
-        return self._values(columns, lengths, count), count, end
+        rows = unpacker.iter_unpack(data[pos:end])
+        if self._converted:
+            columns = [*zip(*rows, strict=True)]
+            return zip(*self._values(columns, lengths, count), strict=False), count, end
+        return rows, count, end
 
-    def _sizes(self, data: bytes, pos: int) -> list[tuple[int, int]] | None:
-        """Where each size of the first element stands, and its byte, down to an empty tag section.
+    def _sizes(self, data: bytes, pos: int) -> tuple[list[tuple[int, int]], int] | None:
+        """Where each size of the first element stands, and its byte, down to an empty tag section; where it ends.
 
         None if one of them is null or has a second byte.
         """
@@ -83,14 +94,26 @@ class RowReader:
                 return None
             sizes.append((pos, size))
             pos += 1 + (size - 1) * width
-        sizes.append((pos + self._rest, 0))
-        return sizes
+        pos += self._rest
+        if self._flexible:
+            sizes.append((pos, 0))
+            pos += 1
+        return sizes, pos
 
     def _unpacker(self, lengths: tuple[int, ...]) -> Packer:
         """A new format, of a row without the sizes and the tag section, which have been looked at."""
-        if len(self._unpackers) == _KEPT:
+        if len(self._unpackers) == KEPT:
             self._unpackers.clear()
-        unpacker = self._unpackers[lengths] = Packer(_format(self._codes, lengths, "x"))
+        length = iter(lengths)
+        parts = [">"]
+        for code in self._codes:
+            if code == "text":
+                parts.append(f"x{next(length)}s")
+            elif code[0] == "*":
+                parts.append(f"x{next(length)}{code[1]}")
+            else:
+                parts.append(PLAIN_CODES.get(code, code))
+        unpacker = self._unpackers[lengths] = Packer("".join(parts) + "x" * self._flexible)
         return unpacker
 
     def _values(self, columns: list[tuple[Any, ...]], lengths: tuple[int, ...], count: int) -> list[Iterable[Any]]:
@@ -106,10 +129,28 @@ class RowReader:
                 values.append([text.decode() for text in columns[at]] if next(length) else repeat("", count))
             elif code == "bool":
                 values.append([FALSE_TRUE[byte] for byte in columns[at]])
+            elif code == "uuid":
+                from kipwire.uuids import uuid_from  # whoever has a uuid has imported it
+
+                values.append([*map(uuid_from, columns[at])])
             else:
                 values.append(columns[at])
             at += width
         return values
+
+
+def rows_of(cls: type[Struct]) -> Rows:
+    """The rows of a generated class whose fields all have a code; its tag section must know no field."""
+    return Rows([_code(field) for field in cls.FIELDS], flexible=cls.FLEXIBLE)
+
+
+def _code(field: Field) -> str:
+    if field.element == "string":
+        return "text"
+    if field.element in PLAIN_CODES:
+        return field.element
+    code = TYPES[field.encoding.replace("fixed", "int") if field.encoding else field.element].code
+    return f"*{code}" if field.array else code
 
 
 def _lists(columns: list[tuple[Any, ...]], count: int) -> Iterable[list[Any]]:
@@ -123,52 +164,3 @@ def _lists(columns: list[tuple[Any, ...]], count: int) -> Iterable[list[Any]]:
     if len(columns) == 3:
         return [[one, two, three] for one, two, three in zip(*columns, strict=True)]
     return map(list, zip(*columns, strict=True))
-
-
-class RowPackers(dict[tuple[int, ...], "Callable[..., bytes]"]):
-    """By the sizes of a struct's arrays, as they stand on the wire: the function that writes an element of that shape.
-
-    It takes the values in their order, and before the elements of an array its size. An empty tag section is its end.
-    """
-
-    __slots__ = ("_codes",)
-
-    def __init__(self, *codes: str) -> None:
-        self._codes = codes
-
-    def __missing__(self, sizes: tuple[int, ...]) -> Callable[..., bytes]:
-        if max(sizes) > 127:
-            return lambda *values: _pack_long(self._codes, values)
-        if len(self) == _KEPT:
-            self.clear()
-        pack = self[sizes] = Packer(_format(self._codes, [size - 1 for size in sizes], "B")).pack
-        return pack
-
-
-def _pack_long(codes: tuple[str, ...], values: tuple[Any, ...]) -> bytes:
-    """An element in which a size has several bytes."""
-    parts = []
-    left = iter(values)
-    for code in codes:
-        if code[0] == "*":
-            size = next(left)
-            parts.append(write_size(size))
-            parts.append(Packer(f">{size - 1}{code[1]}").pack(*islice(left, size - 1)))
-        else:
-            parts.append(Packer(f">{_ONE_VALUE.get(code, code)}").pack(next(left)))
-    parts.append(b"\0")
-    return b"".join(parts)
-
-
-def _format(codes: tuple[str, ...], lengths: Sequence[int], size: str) -> str:
-    """The `struct` format of an element with so long texts and arrays; `size` is the code for their sizes."""
-    length = iter(lengths)
-    parts = [">"]
-    for code in codes:
-        if code == "text":
-            parts.append(f"{size}{next(length)}s")
-        elif code[0] == "*":
-            parts.append(f"{size}{next(length)}{code[1]}")
-        else:
-            parts.append(_ONE_VALUE.get(code, code))
-    return "".join((*parts, "x"))

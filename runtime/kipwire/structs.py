@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kipwire.errors import DecodeError, shown
+from kipwire.fields import Field
+from kipwire.wire import DEFAULT as DEFAULT
+from kipwire.wire import new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import NoReturn, Self
-
-    from kipwire.fields import Field
 
 T = TypeVar("T")
 
-
-class _Default:
-    """The type of `DEFAULT`."""
-
-    def __repr__(self) -> str:
-        return "<default>"
-
-    def __reduce__(self) -> str:
-        return "DEFAULT"
-
-
-DEFAULT: Any = _Default()
-"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
+Add = Callable[[bytes], object]
+"""Takes the next piece of what is written."""
+Rows = Iterable[Iterable[Any]]
+"""The values of neighbours, by attribute."""
 
 
 class LazyStruct(Generic[T]):
@@ -75,6 +67,15 @@ class UnknownTaggedFields:
         instance._unknown_tagged_fields = value
 
 
+class _DeclaredTags:
+    """Gives a class its `DECLARED_TAGS`, made when they are first asked for."""
+
+    def __get__(self, instance: Struct | None, owner: type[Struct]) -> frozenset[int]:
+        tags = owner.OTHER_TAGS.union(field.tag for field in owner.FIELDS if field.tag is not None)
+        setattr(owner, "DECLARED_TAGS", tags)  # noqa: B010 - a type checker would take it for an instance's
+        return tags
+
+
 class Struct:
     """A struct of one message in one version. Generated classes add the attributes, `__init__` and the codec."""
 
@@ -89,26 +90,43 @@ class Struct:
     _plan: ClassVar[Any]
     """The `kipwire.plan` of the class, once somebody asked for it."""
     FLEXIBLE: ClassVar[bool]
-    """Whether the version is flexible (KIP-482): compact lengths, and a tag section behind the fields."""
-    TAGS: ClassVar[frozenset[int]] = frozenset()
-    """The tags that this version has fields for."""
-    DECLARED_TAGS: ClassVar[frozenset[int]] = frozenset()
-    """The tags that any version has fields for; those of other versions are errors here, not unknown tags."""
+    """Whether the version is flexible (KIP-482): compact lengths, and a tag section after the fields."""
+    OTHER_TAGS: ClassVar[frozenset[int]] = frozenset()
+    """The tags that only other versions have fields for; they are errors here, not unknown tags."""
+    DECLARED_TAGS = _DeclaredTags()
+    """The tags that any version has fields for."""
 
+    _rows: ClassVar[Any] = None
+    """What reads neighbours of equal shape, a `kipwire.rows.Rows`, once there was a long array."""
     _unknown_tagged_fields: dict[int, bytes] | None
 
-    def __init_subclass__(cls) -> None:
-        fields = cls.__dict__.get("FIELDS")
-        if fields is not None:
-            cls.ATTRIBUTES = tuple([field for field in fields if field.role == "value"])
-            for field in fields:
-                field.owner = cls
+    if TYPE_CHECKING:
+        _read: ClassVar[Callable[..., int]]
+        """Sets every slot from the bytes at a position; gives the position after them."""
+        _write: ClassVar[Callable[..., None]]
+        """Hands over the bytes, piece by piece."""
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    @staticmethod
+    def _fill(items: list[Any], rows: Rows) -> None:
+        """Set the slots of new instances from rows of values; for classes whose neighbours can have equal shape."""
         raise NotImplementedError
 
-    def _tagged_fields(self) -> list[tuple[int, bytes]]:
-        return []
+    def __init_subclass__(cls) -> None:
+        """Tell a generated class its attributes, with their types for `typing.get_type_hints`."""
+        fields = cls.__dict__.get("FIELDS")
+        if fields is None:
+            return
+        cls.ATTRIBUTES = tuple([field for field in fields if field.role == "value"])
+        for field in fields:
+            field.owner = cls
+        if "__init__" in vars(cls):
+            types = vars(cls)["__init__"].__annotations__
+            attributes = {name: types[name] for name in types if name != "return"}
+            cls.__annotations__ = attributes | vars(cls).get("__annotations__", {})
+
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
+        """Read one field of the tag section; the position after it, or None where the tag is not known."""
+        return None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Struct) or type(self) is not type(other):
@@ -152,12 +170,6 @@ class Message(Struct):
     """The lowest version of this message that there is a class for."""
     MAX_VERSION: ClassVar[int]
 
-    if TYPE_CHECKING:
-
-        @classmethod
-        def _read(cls, data: bytes, pos: int) -> tuple[Self, int]: ...
-        def _write(self, add: Callable[[bytes], object], /) -> None: ...
-
     @classmethod
     def decode(cls, data: bytes) -> Self:
         """The message that the buffer holds, from its first to its last byte.
@@ -168,7 +180,8 @@ class Message(Struct):
         if type(data) is not bytes:
             data = content_of(data)
         try:
-            message, end = cls._read(data, 0)
+            message = new(cls)
+            end = message._read(data, 0)
             if end == len(data):
                 return message
         except Exception as failure:
@@ -190,7 +203,8 @@ class Message(Struct):
         if not 0 <= offset <= len(data):
             raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
         try:
-            message, end = cls._read(data, offset)
+            message = new(cls)
+            end = message._read(data, offset)
             if end <= len(data):
                 return message, end
         except Exception as failure:

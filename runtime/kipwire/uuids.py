@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+from kipwire.errors import Malformed
+
 ZERO_UUID = uuid.UUID(int=0)
 """Kafka's uuids are never null; all bits zero mean that there is none."""
 
@@ -19,3 +21,16 @@ def uuid_from(data: bytes) -> uuid.UUID:
     _set_int(value, int.from_bytes(data))
     _set_is_safe(value, _UNKNOWN)
     return value
+
+
+def read_uuids(data: bytes, pos: int, count: int) -> tuple[list[uuid.UUID], int]:
+    """So many uuids: (they, position after them)."""
+    end = pos + count * 16
+    if not pos <= end <= len(data):
+        raise Malformed
+    return [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)], end
+
+
+def write_uuids(items: list[uuid.UUID]) -> bytes:
+    """Uuids side by side."""
+    return b"".join([item.bytes for item in items])

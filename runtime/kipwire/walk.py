@@ -277,9 +277,7 @@ class Walker(Place):
         key = frame.seen[name] if name else None
         if before and key and key.value <= before.value:
             self.path.append(name)
-            self.fail(
-                key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend"
-            )
+            self.fail(key.start, f"key {shown(key.value)} stands behind {shown(before.value)}: keys must ascend")
         self.path.pop()
         return key, end
 

@@ -7,7 +7,7 @@ comparison of `Message.decode` notices.
 
 from __future__ import annotations
 
-from itertools import repeat as repeat
+from itertools import repeat
 from operator import attrgetter, ge
 from struct import Struct as Packer
 from struct import error as StructError  # noqa: N812
@@ -28,6 +28,20 @@ if TYPE_CHECKING:
 else:
     new = object.__new__
     """An instance without a call of `__init__`; the reader sets every slot itself."""
+
+
+class _Default:
+    """The type of `DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Any = _Default()
+"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
 
 encode_text = str.encode
 """UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
@@ -103,12 +117,20 @@ def read_varint(data: bytes, pos: int, bits: int) -> tuple[int, int]:
 
 
 def read_size(data: bytes, pos: int) -> tuple[int, int]:
-    """A compact size, a count or a tag of two bytes and more: (value, position behind it)."""
+    """A compact size, a count or a tag of two bytes and more: (value, position after it).
+
+    One of the single byte 0 is refused: it stands for null, and who may read null looks for it first.
+    """
+    if not data[pos - 1]:
+        raise Malformed
+    byte = data[pos]
+    if 0 < byte < 0x80:
+        return byte << 7 | data[pos - 1] & 0x7F, pos + 1
     return read_varint(data, pos, 31)
 
 
 def read_string_size(data: bytes, pos: int) -> tuple[int, int]:
-    """The compact size of a string, of two bytes and more."""
+    """The compact size of a string, of two bytes and more; refuses that of null as `read_size` does."""
     size, pos = read_size(data, pos)
     if size > MAX_STRING + 1:
         raise Malformed
@@ -275,7 +297,7 @@ def as_bytes(value: bytes) -> bytes:
 
 
 def read_tag_section(item: Struct, data: bytes, pos: int) -> int:
-    """Read a tag section that is not empty into its struct; return the position behind it."""
+    """Read a tag section that is not empty into its struct; return the position after it."""
     count = data[pos]
     pos += 1
     if count > 127:
@@ -295,22 +317,20 @@ def read_tag_section(item: Struct, data: bytes, pos: int) -> int:
             raise Malformed
         previous = tag
         end = pos + size
-        if tag in item.TAGS:
-            pos = item._read_tagged_field(tag, data, pos)
-            if pos != end:
+        read_to = item._read_tagged_field(tag, data, pos)
+        if read_to is None:
+            if tag in item.OTHER_TAGS:
                 raise Malformed
-        elif tag in item.DECLARED_TAGS:
-            raise Malformed
-        else:
             unknown[tag] = data[pos:end]
-            pos = end
+        elif read_to != end:
+            raise Malformed
+        pos = end
     item._unknown_tagged_fields = unknown
     return pos
 
 
-def write_tag_section(item: Struct, add: Callable[[bytes], object]) -> None:
-    """Write a struct's tag section, known and unknown fields merged in the order of their tags."""
-    fields = item._tagged_fields()
+def tag_section(item: Struct, fields: list[tuple[int, bytes]]) -> bytes:
+    """The tag section of a struct with these fields and the unknown ones, in the order of their tags."""
     unknown = item._unknown_tagged_fields
     if unknown:
         for tag, value in unknown.items():
@@ -318,11 +338,10 @@ def write_tag_section(item: Struct, add: Callable[[bytes], object]) -> None:
                 raise Malformed
             fields.append((tag, as_bytes(value)))
         fields.sort()
-    add(write_varint(len(fields)))
+    parts = [write_varint(len(fields))]
     for tag, value in fields:
-        add(write_varint(tag))
-        add(write_varint(len(value)))
-        add(value)
+        parts += write_varint(tag), write_varint(len(value)), value
+    return b"".join(parts)
 
 
 def is_in_order(items: list[T], key: str) -> bool:
@@ -337,10 +356,3 @@ def in_order(items: list[T], key: str) -> list[T]:
     if not is_in_order(ordered, key):
         raise Malformed
     return ordered
-
-
-def section(write: Callable[[list[T], Callable[[bytes], object]], None], items: list[T]) -> bytes:
-    """The bytes of structs, which `write` hands over piece by piece, side by side."""
-    pieces: list[bytes] = []
-    write(items, pieces.append)
-    return b"".join(pieces)

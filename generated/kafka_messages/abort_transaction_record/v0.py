@@ -3,21 +3,10 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AbortTransactionRecord"]
 
@@ -30,8 +19,6 @@ class AbortTransactionRecord(kipwire.Message):
         reason (string, nullable, tag 0): Why the transaction was given up, in words; null if not stated. Default: null.
     """
 
-    __slots__ = ("reason",)
-
     NAME = "AbortTransactionRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 25
@@ -39,32 +26,24 @@ class AbortTransactionRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, tag=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, reason: str | None = None) -> None:
         self.reason = reason
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.reason = None
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.reason = None
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        if self.reason is None and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _write(self, add: kipwire.Add) -> None:
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
+
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
@@ -74,10 +53,10 @@ class AbortTransactionRecord(kipwire.Message):
                 end = pos + size - 1
                 self.reason = data[pos:end].decode()
                 pos = end
-            elif size:
-                self.reason = ""
             else:
-                self.reason = None
+                self.reason = "" if size else None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -87,13 +66,12 @@ class AbortTransactionRecord(kipwire.Message):
             parts = []
             add = parts.append
             if self.reason is None:
-                reason = b""
-                size = 0
+                add(b"\0")
             else:
                 reason = encode_text(self.reason)
                 size = len(reason) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(reason)
+                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                add(reason)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["AbortedTxn"]
 
@@ -31,8 +26,6 @@ class AbortedTxn(kipwire.Message):
             the index stop early.
     """
 
-    __slots__ = ("producer_id", "first_offset", "last_offset", "last_stable_offset")
-
     NAME = "AbortedTxn"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -46,6 +39,7 @@ class AbortedTxn(kipwire.Message):
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
         kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, producer_id: int = 0, first_offset: int = 0, last_offset: int = 0, last_stable_offset: int = 0
@@ -55,14 +49,10 @@ class AbortedTxn(kipwire.Message):
         self.last_offset = last_offset
         self.last_stable_offset = last_stable_offset
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.producer_id, message.first_offset, message.last_offset, message.last_stable_offset = unpack_qqqq(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset = unpack_qqqq(data, pos)
         pos += 32
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_qqqq(self.producer_id, self.first_offset, self.last_offset, self.last_stable_offset))

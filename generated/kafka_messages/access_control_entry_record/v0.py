@@ -4,24 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AccessControlEntryRecord"]
 
@@ -51,17 +39,6 @@ class AccessControlEntryRecord(kipwire.Message):
         permission_type (int8): Effect of the ACL: 2 denies, 3 allows.
     """
 
-    __slots__ = (
-        "id",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
     NAME = "AccessControlEntryRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 18
@@ -79,6 +56,7 @@ class AccessControlEntryRecord(kipwire.Message):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -102,80 +80,50 @@ class AccessControlEntryRecord(kipwire.Message):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        id, message.resource_type, size = unpack_16sbB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        id, self.resource_type, size = unpack_16sbB(data, pos)
         pos += 18
-        message.id = uuid_from(id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.resource_name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.resource_name = ""
-        else:
-            raise kipwire.Malformed
-
-        message.pattern_type, size = unpack_bB(data, pos)
+        self.id = uuid_from(id)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.pattern_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.principal = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.principal = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.host = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.host = ""
-        else:
-            raise kipwire.Malformed
-
-        message.operation, message.permission_type, size = unpack_bbB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
         add(pack_16sb(self.id.bytes, self.resource_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(resource_name)
-
         principal = encode_text(self.principal)
         size = len(principal) + 1
         add(pack_b(self.pattern_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal)
-
         host = encode_text(self.host)
         size = len(host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
-
         packed = pack_bbx(self.operation, self.permission_type)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

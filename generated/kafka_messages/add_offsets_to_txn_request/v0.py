@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["AddOffsetsToTxnRequest"]
 
@@ -35,8 +31,6 @@ class AddOffsetsToTxnRequest(kipwire.Message):
             affected offsets-topic partition.
     """
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id")
-
     NAME = "AddOffsetsToTxnRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 25
@@ -51,6 +45,7 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
@@ -60,34 +55,28 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         self.producer_epoch = producer_epoch
         self.group_id = group_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, size = unpack_qhh(data, pos)
+        end = pos + size
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, size = unpack_qhh(data, pos)
         pos += 12
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)
-
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_qhh(self.producer_id, self.producer_epoch, size))

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AddOffsetsToTxnRequest"]
 
@@ -41,8 +29,6 @@ class AddOffsetsToTxnRequest(kipwire.Message):
             affected offsets-topic partition.
     """
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "group_id")
-
     NAME = "AddOffsetsToTxnRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 25
@@ -59,6 +45,7 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, group_id: str = ""
@@ -69,57 +56,34 @@ class AddOffsetsToTxnRequest(kipwire.Message):
         self.group_id = group_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.transactional_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, size = unpack_qhB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, size = unpack_qhB(data, pos)
         pos += 11
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
-
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(pack_qh(self.producer_id, self.producer_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

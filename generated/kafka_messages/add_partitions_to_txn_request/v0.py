@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
 
@@ -20,7 +17,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_qhi = struct.Struct(">qhi").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_qhi = struct.Struct(">qhi").pack
+pack_qh = struct.Struct(">qh").pack
 
 
 class AddPartitionsToTxnTopic(kipwire.Struct):
@@ -31,60 +28,40 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class AddPartitionsToTxnRequest(kipwire.Message):
@@ -100,13 +77,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         v3_and_below_topics ([]AddPartitionsToTxnTopic): The partitions to add to the one transaction, grouped by topic;
             versions 0 to 3 only.
     """
-
-    __slots__ = (
-        "v3_and_below_transactional_id",
-        "v3_and_below_producer_id",
-        "v3_and_below_producer_epoch",
-        "v3_and_below_topics",
-    )
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"
@@ -134,6 +104,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             struct=AddPartitionsToTxnTopic,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -141,45 +112,30 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         v3_and_below_transactional_id: str = "",
         v3_and_below_producer_id: int = 0,
         v3_and_below_producer_epoch: int = 0,
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] = kipwire.DEFAULT,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = DEFAULT,
     ) -> None:
         self.v3_and_below_transactional_id = v3_and_below_transactional_id
         self.v3_and_below_producer_id = v3_and_below_producer_id
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
-        self.v3_and_below_topics = [] if v3_and_below_topics is kipwire.DEFAULT else v3_and_below_topics
+        self.v3_and_below_topics = [] if v3_and_below_topics is DEFAULT else v3_and_below_topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.v3_and_below_transactional_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, size = unpack_qhi(data, pos)
+        end = pos + size
+        self.v3_and_below_transactional_id = data[pos:end].decode()
+        pos = end
+        self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, size = unpack_qhi(data, pos)
         pos += 14
-        if size > 0:
-            message.v3_and_below_topics, pos = AddPartitionsToTxnTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.v3_and_below_topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.v3_and_below_topics, pos = read_structs(AddPartitionsToTxnTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id)
         add(pack_h(size))
         add(v3_and_below_transactional_id)
-
-        v3_and_below_topics = self.v3_and_below_topics
-        if type(v3_and_below_topics) is not list:
-            v3_and_below_topics = as_list(v3_and_below_topics)
-        size = len(v3_and_below_topics)
-        add(pack_qhi(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, size))
-        if v3_and_below_topics:
-            AddPartitionsToTxnTopic._write_many(v3_and_below_topics, add)
+        add(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
+        write_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, add)

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
 
@@ -42,98 +25,51 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AddPartitionsToTxnTopic], rows: kipwire.Rows) -> None:
         item: AddPartitionsToTxnTopic
-        while count:
-            rows = AddPartitionsToTxnTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AddPartitionsToTxnTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AddPartitionsToTxnTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -151,13 +87,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         v3_and_below_topics ([]AddPartitionsToTxnTopic): The partitions to add to the one transaction, grouped by topic;
             versions 0 to 3 only.
     """
-
-    __slots__ = (
-        "v3_and_below_transactional_id",
-        "v3_and_below_producer_id",
-        "v3_and_below_producer_epoch",
-        "v3_and_below_topics",
-    )
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"
@@ -187,6 +116,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -194,66 +124,35 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         v3_and_below_transactional_id: str = "",
         v3_and_below_producer_id: int = 0,
         v3_and_below_producer_epoch: int = 0,
-        v3_and_below_topics: list[AddPartitionsToTxnTopic] = kipwire.DEFAULT,
+        v3_and_below_topics: list[AddPartitionsToTxnTopic] = DEFAULT,
     ) -> None:
         self.v3_and_below_transactional_id = v3_and_below_transactional_id
         self.v3_and_below_producer_id = v3_and_below_producer_id
         self.v3_and_below_producer_epoch = v3_and_below_producer_epoch
-        self.v3_and_below_topics = [] if v3_and_below_topics is kipwire.DEFAULT else v3_and_below_topics
+        self.v3_and_below_topics = [] if v3_and_below_topics is DEFAULT else v3_and_below_topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.v3_and_below_transactional_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.v3_and_below_transactional_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.v3_and_below_producer_id, message.v3_and_below_producer_epoch, size = unpack_qhB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.v3_and_below_transactional_id = data[pos:end].decode()
+        pos = end
+        self.v3_and_below_producer_id, self.v3_and_below_producer_epoch, size = unpack_qhB(data, pos)
         pos += 11
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.v3_and_below_topics, pos = AddPartitionsToTxnTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.v3_and_below_topics = []
-        else:
-            raise kipwire.Malformed
+        self.v3_and_below_topics, pos = read_compact_structs(AddPartitionsToTxnTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         v3_and_below_transactional_id = encode_text(self.v3_and_below_transactional_id)
         size = len(v3_and_below_transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(v3_and_below_transactional_id)
-
-        v3_and_below_topics = self.v3_and_below_topics
-        if type(v3_and_below_topics) is not list:
-            v3_and_below_topics = as_list(v3_and_below_topics)
-        size = len(v3_and_below_topics) + 1
         add(pack_qh(self.v3_and_below_producer_id, self.v3_and_below_producer_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if v3_and_below_topics:
-            AddPartitionsToTxnTopic._write_many(v3_and_below_topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(AddPartitionsToTxnTopic, self.v3_and_below_topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction", "AddPartitionsToTxnRequest"]
 
@@ -44,98 +25,51 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the topic's partitions to add or verify.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AddPartitionsToTxnTopic], rows: kipwire.Rows) -> None:
         item: AddPartitionsToTxnTopic
-        while count:
-            rows = AddPartitionsToTxnTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AddPartitionsToTxnTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AddPartitionsToTxnTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -152,8 +86,6 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             (default) = add them to it.
         topics ([]AddPartitionsToTxnTopic): The partitions to add to or verify in this transaction, grouped by topic.
     """
-
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "verify_only", "topics")
 
     FLEXIBLE = True
     FIELDS = (
@@ -173,6 +105,7 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             "topics", "Topics", "[]AddPartitionsToTxnTopic", default=(), struct=AddPartitionsToTxnTopic, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -181,75 +114,38 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
         producer_id: int = 0,
         producer_epoch: int = 0,
         verify_only: bool = False,
-        topics: list[AddPartitionsToTxnTopic] = kipwire.DEFAULT,
+        topics: list[AddPartitionsToTxnTopic] = DEFAULT,
     ) -> None:
         self.transactional_id = transactional_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.verify_only = verify_only
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTransaction], int]:
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnTransaction, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.transactional_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.transactional_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, verify_only, size = unpack_qhBB(data, pos)
+        pos += 12
+        self.verify_only = FALSE_TRUE[verify_only]
+        self.topics, pos = read_compact_structs(AddPartitionsToTxnTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.producer_id, item.producer_epoch, verify_only, size = unpack_qhBB(data, pos)
-            pos += 12
-            item.verify_only = FALSE_TRUE[verify_only]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = AddPartitionsToTxnTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTransaction], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTransaction):
-                raise kipwire.Malformed
-            transactional_id = encode_text(item.transactional_id)
-            size = len(transactional_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(pack_qhB(item.producer_id, item.producer_epoch, BOOL_BYTE[item.verify_only]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                AddPartitionsToTxnTopic._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        transactional_id = encode_text(self.transactional_id)
+        size = len(transactional_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(transactional_id)
+        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.verify_only]))
+        write_compact_structs(AddPartitionsToTxnTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -263,8 +159,6 @@ class AddPartitionsToTxnRequest(kipwire.Message):
         transactions ([]AddPartitionsToTxnTransaction): The transactions to handle, each with the partitions concerned.
             From version 4 on; earlier versions carry a single transaction in the V3AndBelow fields.
     """
-
-    __slots__ = ("transactions",)
 
     NAME = "AddPartitionsToTxnRequest"
     TYPE = "request"
@@ -284,44 +178,21 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, transactions: list[AddPartitionsToTxnTransaction] = kipwire.DEFAULT) -> None:
-        self.transactions = [] if transactions is kipwire.DEFAULT else transactions
+    def __init__(self, *, transactions: list[AddPartitionsToTxnTransaction] = DEFAULT) -> None:
+        self.transactions = [] if transactions is DEFAULT else transactions
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.transactions, pos = AddPartitionsToTxnTransaction._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.transactions = []
-        else:
-            raise kipwire.Malformed
+        self.transactions, pos = read_compact_structs(AddPartitionsToTxnTransaction, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactions = self.transactions
-        if type(transactions) is not list:
-            transactions = as_list(transactions)
-        size = len(transactions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if transactions:
-            AddPartitionsToTxnTransaction._write_many(transactions, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(AddPartitionsToTxnTransaction, self.transactions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class AddPartitionsToTxnPartitionResult(kipwire.Struct):
@@ -33,45 +29,30 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
     """
 
-    __slots__ = ("partition_index", "partition_error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
-        item: AddPartitionsToTxnPartitionResult
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]
-            rows = AddPartitionsToTxnPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.partition_error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnPartitionResult, count)):
-            item.partition_index, item.partition_error_code = unpack_ih(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.partition_error_code = unpack_ih(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.partition_error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnPartitionResult):
-                raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.partition_error_code))
+    def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
+        item: AddPartitionsToTxnPartitionResult
+        for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
+            pass
 
 
 class AddPartitionsToTxnTopicResult(kipwire.Struct):
@@ -82,8 +63,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
         results_by_partition ([]AddPartitionsToTxnPartitionResult): One result for each partition of the topic that was
             asked for.
     """
-
-    __slots__ = ("name", "results_by_partition")
 
     FLEXIBLE = False
     FIELDS = (
@@ -96,54 +75,33 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             struct=AddPartitionsToTxnPartitionResult,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = kipwire.DEFAULT
+        self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = DEFAULT
     ) -> None:
         self.name = name
-        self.results_by_partition = [] if results_by_partition is kipwire.DEFAULT else results_by_partition
+        self.results_by_partition = [] if results_by_partition is DEFAULT else results_by_partition
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.results_by_partition, pos = read_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.results_by_partition, pos = AddPartitionsToTxnPartitionResult._read_many(data, pos, size)
-            elif size == 0:
-                item.results_by_partition = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            results_by_partition = item.results_by_partition
-            if type(results_by_partition) is not list:
-                results_by_partition = as_list(results_by_partition)
-            size = len(results_by_partition)
-            add(pack_i(size))
-            if results_by_partition:
-                AddPartitionsToTxnPartitionResult._write_many(results_by_partition, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
 
 
 class AddPartitionsToTxnResponse(kipwire.Message):
@@ -155,8 +113,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         results_by_topic_v3_and_below ([]AddPartitionsToTxnTopicResult): Results for the single transaction of versions
             0 to 3, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "results_by_topic_v3_and_below")
 
     NAME = "AddPartitionsToTxnResponse"
     TYPE = "response"
@@ -176,36 +132,22 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             struct=AddPartitionsToTxnTopicResult,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = kipwire.DEFAULT,
+        self, *, throttle_time_ms: int = 0, results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results_by_topic_v3_and_below = (
-            [] if results_by_topic_v3_and_below is kipwire.DEFAULT else results_by_topic_v3_and_below
+            [] if results_by_topic_v3_and_below is DEFAULT else results_by_topic_v3_and_below
         )
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results_by_topic_v3_and_below, pos = AddPartitionsToTxnTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results_by_topic_v3_and_below = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results_by_topic_v3_and_below, pos = read_structs(AddPartitionsToTxnTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results_by_topic_v3_and_below = self.results_by_topic_v3_and_below
-        if type(results_by_topic_v3_and_below) is not list:
-            results_by_topic_v3_and_below = as_list(results_by_topic_v3_and_below)
-        size = len(results_by_topic_v3_and_below)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results_by_topic_v3_and_below:
-            AddPartitionsToTxnTopicResult._write_many(results_by_topic_v3_and_below, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, add)

@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
@@ -41,55 +27,33 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
         partition_error_code (int16): Error of this partition; 0 = no error, it is part of the transaction.
     """
 
-    __slots__ = ("partition_index", "partition_error_code")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, partition_error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.partition_error_code = partition_error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnPartitionResult], int]:
-        item: AddPartitionsToTxnPartitionResult
-        end = pos + 7 * count
-        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
-            items = [*map(new, repeat(AddPartitionsToTxnPartitionResult, count))]
-            rows = AddPartitionsToTxnPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.partition_error_code,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnPartitionResult, count)):
-            item.partition_index, item.partition_error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.partition_error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ihx(self.partition_index, self.partition_error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnPartitionResult):
-                raise kipwire.Malformed
-            packed = pack_ihx(item.partition_index, item.partition_error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[AddPartitionsToTxnPartitionResult], rows: kipwire.Rows) -> None:
+        item: AddPartitionsToTxnPartitionResult
+        for item, (item.partition_index, item.partition_error_code) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -103,8 +67,6 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             asked for.
     """
 
-    __slots__ = ("name", "results_by_partition")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
@@ -117,72 +79,36 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = kipwire.DEFAULT
+        self, *, name: str = "", results_by_partition: list[AddPartitionsToTxnPartitionResult] = DEFAULT
     ) -> None:
         self.name = name
-        self.results_by_partition = [] if results_by_partition is kipwire.DEFAULT else results_by_partition
+        self.results_by_partition = [] if results_by_partition is DEFAULT else results_by_partition
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AddPartitionsToTxnTopicResult], int]:
-        items = []
-        for item in map(new, repeat(AddPartitionsToTxnTopicResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.results_by_partition, pos = read_compact_structs(AddPartitionsToTxnPartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.results_by_partition, pos = AddPartitionsToTxnPartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.results_by_partition = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AddPartitionsToTxnTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AddPartitionsToTxnTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            results_by_partition = item.results_by_partition
-            if type(results_by_partition) is not list:
-                results_by_partition = as_list(results_by_partition)
-            size = len(results_by_partition) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if results_by_partition:
-                AddPartitionsToTxnPartitionResult._write_many(results_by_partition, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(AddPartitionsToTxnPartitionResult, self.results_by_partition, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -196,8 +122,6 @@ class AddPartitionsToTxnResponse(kipwire.Message):
         results_by_topic_v3_and_below ([]AddPartitionsToTxnTopicResult): Results for the single transaction of versions
             0 to 3, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "results_by_topic_v3_and_below")
 
     NAME = "AddPartitionsToTxnResponse"
     TYPE = "response"
@@ -218,53 +142,27 @@ class AddPartitionsToTxnResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = kipwire.DEFAULT,
+        self, *, throttle_time_ms: int = 0, results_by_topic_v3_and_below: list[AddPartitionsToTxnTopicResult] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.results_by_topic_v3_and_below = (
-            [] if results_by_topic_v3_and_below is kipwire.DEFAULT else results_by_topic_v3_and_below
+            [] if results_by_topic_v3_and_below is DEFAULT else results_by_topic_v3_and_below
         )
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results_by_topic_v3_and_below, pos = AddPartitionsToTxnTopicResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results_by_topic_v3_and_below = []
-        else:
-            raise kipwire.Malformed
+        self.results_by_topic_v3_and_below, pos = read_compact_structs(AddPartitionsToTxnTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results_by_topic_v3_and_below = self.results_by_topic_v3_and_below
-        if type(results_by_topic_v3_and_below) is not list:
-            results_by_topic_v3_and_below = as_list(results_by_topic_v3_and_below)
-        size = len(results_by_topic_v3_and_below) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results_by_topic_v3_and_below:
-            AddPartitionsToTxnTopicResult._write_many(results_by_topic_v3_and_below, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(AddPartitionsToTxnTopicResult, self.results_by_topic_v3_and_below, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Listener", "AddRaftVoterRequest"]
 
@@ -45,15 +30,13 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -61,86 +44,43 @@ class Listener(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
         item: Listener
-        while count:
-            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Listener, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Listener, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Listener], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Listener):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,12 +95,10 @@ class AddRaftVoterRequest(kipwire.Message):
         timeout_ms (int32): How long in milliseconds the quorum leader may take to complete the change before it gives
             up.
         voter_id (int32): Node id of the controller that shall become a voter.
-        voter_directory_id (uuid): Id of the metadata log directory on the new voter; together with VoterId it
+        voter_directory_id (uuid): Id of the metadata log directory on the new voter; together with voter_id it
             identifies the replica, so a replaced disk counts as a different voter.
         listeners ([]Listener): Endpoints under which the other quorum members can reach the new voter.
     """
-
-    __slots__ = ("cluster_id", "timeout_ms", "voter_id", "voter_directory_id", "listeners")
 
     NAME = "AddRaftVoterRequest"
     TYPE = "request"
@@ -177,6 +115,7 @@ class AddRaftVoterRequest(kipwire.Message):
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
         kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -185,72 +124,43 @@ class AddRaftVoterRequest(kipwire.Message):
         timeout_ms: int = 0,
         voter_id: int = 0,
         voter_directory_id: uuid.UUID = ZERO_UUID,
-        listeners: list[Listener] = kipwire.DEFAULT,
+        listeners: list[Listener] = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.timeout_ms = timeout_ms
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is kipwire.DEFAULT else listeners
+        self.listeners = [] if listeners is DEFAULT else listeners
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.timeout_ms, message.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
+            self.cluster_id = "" if size else None
+        self.timeout_ms, self.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
         pos += 25
-        message.voter_directory_id = uuid_from(voter_directory_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.listeners, pos = Listener._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.listeners = []
-        else:
-            raise kipwire.Malformed
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self.listeners, pos = read_compact_structs(Listener, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        listeners = self.listeners
-        if type(listeners) is not list:
-            listeners = as_list(listeners)
-        size = len(listeners) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_ii16s(self.timeout_ms, self.voter_id, self.voter_directory_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if listeners:
-            Listener._write_many(listeners, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Listener, self.listeners, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

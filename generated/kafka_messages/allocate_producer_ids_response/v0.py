@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["AllocateProducerIdsResponse"]
 
@@ -28,11 +24,9 @@ class AllocateProducerIdsResponse(kipwire.Message):
             violated.
         error_code (int16): Outcome of the whole allocation; 0 = no error.
         producer_id_start (int64): Lowest producer id of the reserved block (inclusive).
-        producer_id_len (int32): Size of the block: how many consecutive ids, from ProducerIdStart on, belong to the
+        producer_id_len (int32): Size of the block: how many consecutive ids, from producer_id_start on, belong to the
             broker.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id_start", "producer_id_len")
 
     NAME = "AllocateProducerIdsResponse"
     TYPE = "response"
@@ -48,6 +42,7 @@ class AllocateProducerIdsResponse(kipwire.Message):
         kipwire.Field("producer_id_start", "ProducerIdStart", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_id_len", "ProducerIdLen", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id_start: int = 0, producer_id_len: int = 0
@@ -58,25 +53,16 @@ class AllocateProducerIdsResponse(kipwire.Message):
         self.producer_id_len = producer_id_len
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.producer_id_start, message.producer_id_len, size = (
-            unpack_ihqiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.producer_id_start, self.producer_id_len, size = unpack_ihqiB(
+            data, pos
         )
         pos += 19
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqix(self.throttle_time_ms, self.error_code, self.producer_id_start, self.producer_id_len)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

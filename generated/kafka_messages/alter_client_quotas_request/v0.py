@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
@@ -21,7 +18,6 @@ unpack_i = struct.Struct(">i").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_dB = struct.Struct(">dB").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class EntityData(kipwire.Struct):
@@ -33,60 +29,47 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        for item in map(new, repeat(EntityData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.entity_name = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_name = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.entity_name = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type)
-            add(pack_h(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = -1
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name)
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type)
+        add(pack_h(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(pack_h(-1))
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name)
             add(pack_h(size))
             add(entity_name)
 
@@ -100,50 +83,38 @@ class OpData(kipwire.Struct):
         remove (bool): True deletes the setting from the entity, false stores Value for it.
     """
 
-    __slots__ = ("key", "value", "remove")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
         kipwire.Field("remove", "Remove", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
         self.key = key
         self.value = value
         self.remove = remove
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
-        items = []
-        for item in map(new, repeat(OpData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.key = data[pos:end].decode()
+        pos = end
+        self.value, remove = unpack_dB(data, pos)
+        pos += 9
+        self.remove = FALSE_TRUE[remove]
+        return pos
 
-            item.value, remove = unpack_dB(data, pos)
-            pos += 9
-            item.remove = FALSE_TRUE[remove]
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OpData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OpData):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key)
-            add(pack_h(size))
-            add(key)
-
-            add(pack_dB(item.value, BOOL_BYTE[item.remove]))
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key)
+        add(pack_h(size))
+        add(key)
+        add(pack_dB(self.value, BOOL_BYTE[self.remove]))
 
 
 class EntryData(kipwire.Struct):
@@ -155,62 +126,29 @@ class EntryData(kipwire.Struct):
         ops ([]OpData): Quota settings to write or delete for this entity.
     """
 
-    __slots__ = ("entity", "ops")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData),
         kipwire.Field("ops", "Ops", "[]OpData", default=(), struct=OpData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, entity: list[EntityData] = kipwire.DEFAULT, ops: list[OpData] = kipwire.DEFAULT) -> None:
-        self.entity = [] if entity is kipwire.DEFAULT else entity
-        self.ops = [] if ops is kipwire.DEFAULT else ops
+    def __init__(self, *, entity: list[EntityData] = DEFAULT, ops: list[OpData] = DEFAULT) -> None:
+        self.entity = [] if entity is DEFAULT else entity
+        self.ops = [] if ops is DEFAULT else ops
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.entity, pos = EntityData._read_many(data, pos, size)
-            elif size == 0:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.entity, pos = read_structs(EntityData, data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.ops, pos = read_structs(OpData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.ops, pos = OpData._read_many(data, pos, size)
-            elif size == 0:
-                item.ops = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity)
-            add(pack_i(size))
-            if entity:
-                EntityData._write_many(entity, add)
-
-            ops = item.ops
-            if type(ops) is not list:
-                ops = as_list(ops)
-            size = len(ops)
-            add(pack_i(size))
-            if ops:
-                OpData._write_many(ops, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(EntityData, self.entity, add)
+        write_structs(OpData, self.ops, add)
 
 
 class AlterClientQuotasRequest(kipwire.Message):
@@ -220,8 +158,6 @@ class AlterClientQuotasRequest(kipwire.Message):
         entries ([]EntryData): Changes to make, one entry per quota entity.
         validate_only (bool): True for a dry run: the changes are checked but not applied.
     """
-
-    __slots__ = ("entries", "validate_only")
 
     NAME = "AlterClientQuotasRequest"
     TYPE = "request"
@@ -235,35 +171,21 @@ class AlterClientQuotasRequest(kipwire.Message):
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, entries: list[EntryData] = kipwire.DEFAULT, validate_only: bool = False) -> None:
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+    def __init__(self, *, entries: list[EntryData] = DEFAULT, validate_only: bool = False) -> None:
+        self.entries = [] if entries is DEFAULT else entries
         self.validate_only = validate_only
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.entries, pos = EntryData._read_many(data, pos, size)
-        elif size == 0:
-            message.entries = []
-        else:
-            raise kipwire.Malformed
-
+        self.entries, pos = read_structs(EntryData, data, pos, size)
         validate_only = data[pos]
         pos += 1
-        message.validate_only = FALSE_TRUE[validate_only]
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        entries = self.entries
-        if type(entries) is not list:
-            entries = as_list(entries)
-        size = len(entries)
-        add(pack_i(size))
-        if entries:
-            EntryData._write_many(entries, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(EntryData, self.entries, add)
         add(pack_B(BOOL_BYTE[self.validate_only]))

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
@@ -45,100 +28,58 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        patience = MANY
-        item: EntityData
-        while count:
-            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EntityData, taken))]
-                for (
-                    item,
-                    item.entity_type,
-                    item.entity_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EntityData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_type = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        else:
+            self.entity_name = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_name = ""
-                else:
-                    item.entity_name = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = 0
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(b"\0")
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
+        item: EntityData
+        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -152,15 +93,13 @@ class OpData(kipwire.Struct):
         remove (bool): True deletes the setting from the entity, false stores Value for it.
     """
 
-    __slots__ = ("key", "value", "remove")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "d", "bool")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "float64", default=0.0),
         kipwire.Field("remove", "Remove", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: float = 0.0, remove: bool = False) -> None:
         self.key = key
@@ -168,69 +107,33 @@ class OpData(kipwire.Struct):
         self.remove = remove
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        self.value, remove, size = unpack_dBB(data, pos)
+        pos += 10
+        self.remove = FALSE_TRUE[remove]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OpData], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[OpData], rows: kipwire.Rows) -> None:
         item: OpData
-        while count:
-            rows = OpData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OpData, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                    item.remove,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OpData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.value, remove, size = unpack_dBB(data, pos)
-                pos += 10
-                item.remove = FALSE_TRUE[remove]
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OpData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OpData):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            packed = pack_dBx(item.value, BOOL_BYTE[item.remove])
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.key, item.value, item.remove) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -244,78 +147,32 @@ class EntryData(kipwire.Struct):
         ops ([]OpData): Quota settings to write or delete for this entity.
     """
 
-    __slots__ = ("entity", "ops")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
         kipwire.Field("ops", "Ops", "[]OpData", default=(), struct=OpData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, entity: list[EntityData] = kipwire.DEFAULT, ops: list[OpData] = kipwire.DEFAULT) -> None:
-        self.entity = [] if entity is kipwire.DEFAULT else entity
-        self.ops = [] if ops is kipwire.DEFAULT else ops
+    def __init__(self, *, entity: list[EntityData] = DEFAULT, ops: list[OpData] = DEFAULT) -> None:
+        self.entity = [] if entity is DEFAULT else entity
+        self.ops = [] if ops is DEFAULT else ops
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.entity, pos = EntityData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.entity, pos = read_compact_structs(EntityData, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.ops, pos = read_compact_structs(OpData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.ops, pos = OpData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.ops = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if entity:
-                EntityData._write_many(entity, add)
-
-            ops = item.ops
-            if type(ops) is not list:
-                ops = as_list(ops)
-            size = len(ops) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if ops:
-                OpData._write_many(ops, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(EntityData, self.entity, add)
+        write_compact_structs(OpData, self.ops, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -327,8 +184,6 @@ class AlterClientQuotasRequest(kipwire.Message):
         entries ([]EntryData): Changes to make, one entry per quota entity.
         validate_only (bool): True for a dry run: the changes are checked but not applied.
     """
-
-    __slots__ = ("entries", "validate_only")
 
     NAME = "AlterClientQuotasRequest"
     TYPE = "request"
@@ -342,49 +197,26 @@ class AlterClientQuotasRequest(kipwire.Message):
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, compact=True),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, entries: list[EntryData] = kipwire.DEFAULT, validate_only: bool = False) -> None:
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+    def __init__(self, *, entries: list[EntryData] = DEFAULT, validate_only: bool = False) -> None:
+        self.entries = [] if entries is DEFAULT else entries
         self.validate_only = validate_only
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.entries, pos = EntryData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.entries = []
-        else:
-            raise kipwire.Malformed
-
+        self.entries, pos = read_compact_structs(EntryData, data, pos, size)
         validate_only, size = unpack_BB(data, pos)
         pos += 2
-        message.validate_only = FALSE_TRUE[validate_only]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        entries = self.entries
-        if type(entries) is not list:
-            entries = as_list(entries)
-        size = len(entries) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if entries:
-            EntryData._write_many(entries, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(EntryData, self.entries, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

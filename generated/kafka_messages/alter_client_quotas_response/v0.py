@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
 
@@ -20,9 +17,7 @@ unpack_hh = struct.Struct(">hh").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class EntityData(kipwire.Struct):
@@ -34,60 +29,47 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        for item in map(new, repeat(EntityData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.entity_name = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_name = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.entity_name = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type)
-            add(pack_h(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = -1
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name)
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type)
+        add(pack_h(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(pack_h(-1))
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name)
             add(pack_h(size))
             add(entity_name)
 
@@ -101,69 +83,47 @@ class EntryData(kipwire.Struct):
         entity ([]EntityData): Parts that identify the quota entity this result belongs to.
     """
 
-    __slots__ = ("error_code", "error_message", "entity")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = kipwire.DEFAULT
+        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = DEFAULT
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.entity = [] if entity is kipwire.DEFAULT else entity
+        self.entity = [] if entity is DEFAULT else entity
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.entity, pos = read_structs(EntityData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.entity, pos = EntityData._read_many(data, pos, size)
-            elif size == 0:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
-
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity)
-            add(pack_i(size))
-            if entity:
-                EntityData._write_many(entity, add)
+        write_structs(EntityData, self.entity, add)
 
 
 class AlterClientQuotasResponse(kipwire.Message):
@@ -174,8 +134,6 @@ class AlterClientQuotasResponse(kipwire.Message):
             if no quota was violated.
         entries ([]EntryData): Results, one per quota entity of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "entries")
 
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"
@@ -189,29 +147,18 @@ class AlterClientQuotasResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+        self.entries = [] if entries is DEFAULT else entries
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.entries, pos = EntryData._read_many(data, pos, size)
-        elif size == 0:
-            message.entries = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.entries, pos = read_structs(EntryData, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        entries = self.entries
-        if type(entries) is not list:
-            entries = as_list(entries)
-        size = len(entries)
-        add(pack_ii(self.throttle_time_ms, size))
-        if entries:
-            EntryData._write_many(entries, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(EntryData, self.entries, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
 
@@ -43,100 +28,58 @@ class EntityData(kipwire.Struct):
             that type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        patience = MANY
-        item: EntityData
-        while count:
-            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EntityData, taken))]
-                for (
-                    item,
-                    item.entity_type,
-                    item.entity_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EntityData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_type = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        else:
+            self.entity_name = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_name = ""
-                else:
-                    item.entity_name = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = 0
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(b"\0")
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
+        item: EntityData
+        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -150,86 +93,50 @@ class EntryData(kipwire.Struct):
         entity ([]EntityData): Parts that identify the quota entity this result belongs to.
     """
 
-    __slots__ = ("error_code", "error_message", "entity")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = kipwire.DEFAULT
+        self, *, error_code: int = 0, error_message: str | None = "", entity: list[EntityData] = DEFAULT
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.entity = [] if entity is kipwire.DEFAULT else entity
+        self.entity = [] if entity is DEFAULT else entity
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        self.entity, pos = read_compact_structs(EntityData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.entity, pos = EntityData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if entity:
-                EntityData._write_many(entity, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_compact_structs(EntityData, self.entity, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -243,8 +150,6 @@ class AlterClientQuotasResponse(kipwire.Message):
         entries ([]EntryData): Results, one per quota entity of the request.
     """
 
-    __slots__ = ("throttle_time_ms", "entries")
-
     NAME = "AlterClientQuotasResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 49
@@ -257,46 +162,23 @@ class AlterClientQuotasResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, entries: list[EntryData] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+        self.entries = [] if entries is DEFAULT else entries
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.entries, pos = EntryData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.entries = []
-        else:
-            raise kipwire.Malformed
+        self.entries, pos = read_compact_structs(EntryData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        entries = self.entries
-        if type(entries) is not list:
-            entries = as_list(entries)
-        size = len(entries) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if entries:
-            EntryData._write_many(entries, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(EntryData, self.entries, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

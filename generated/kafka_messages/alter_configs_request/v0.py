@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
 
@@ -21,7 +18,6 @@ unpack_i = struct.Struct(">i").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class AlterableConfig(kipwire.Struct):
@@ -32,60 +28,47 @@ class AlterableConfig(kipwire.Struct):
         value (string, nullable): New value in its textual form; the wire format also permits null.
     """
 
-    __slots__ = ("name", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
         self.name = name
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
-        items = []
-        for item in map(new, repeat(AlterableConfig, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.value = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.value = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.value = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.value = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterableConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterableConfig):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = -1
-            else:
-                value = encode_text(item.value)
-                size = len(value)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        if self.value is None:
+            add(pack_h(-1))
+        else:
+            value = encode_text(self.value)
+            size = len(value)
             add(pack_h(size))
             add(value)
 
@@ -102,63 +85,40 @@ class AlterConfigsResource(kipwire.Struct):
             are dropped.
     """
 
-    __slots__ = ("resource_type", "resource_name", "configs")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
         kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
         kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = kipwire.DEFAULT
+        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = DEFAULT
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.configs = [] if configs is DEFAULT else configs
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-        items = []
-        for item in map(new, repeat(AlterConfigsResource, count)):
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.configs, pos = read_structs(AlterableConfig, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.configs, pos = AlterableConfig._read_many(data, pos, size)
-            elif size == 0:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterConfigsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterConfigsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs)
-            add(pack_i(size))
-            if configs:
-                AlterableConfig._write_many(configs, add)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        write_structs(AlterableConfig, self.configs, add)
 
 
 class AlterConfigsRequest(kipwire.Message):
@@ -172,8 +132,6 @@ class AlterConfigsRequest(kipwire.Message):
         validate_only (bool): True for a dry run: the settings are checked but nothing is changed.
     """
 
-    __slots__ = ("resources", "validate_only")
-
     NAME = "AlterConfigsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 33
@@ -186,35 +144,21 @@ class AlterConfigsRequest(kipwire.Message):
         kipwire.Field("resources", "Resources", "[]AlterConfigsResource", default=(), struct=AlterConfigsResource),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+    def __init__(self, *, resources: list[AlterConfigsResource] = DEFAULT, validate_only: bool = False) -> None:
+        self.resources = [] if resources is DEFAULT else resources
         self.validate_only = validate_only
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.resources, pos = AlterConfigsResource._read_many(data, pos, size)
-        elif size == 0:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
-
+        self.resources, pos = read_structs(AlterConfigsResource, data, pos, size)
         validate_only = data[pos]
         pos += 1
-        message.validate_only = FALSE_TRUE[validate_only]
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources)
-        add(pack_i(size))
-        if resources:
-            AlterConfigsResource._write_many(resources, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(AlterConfigsResource, self.resources, add)
         add(pack_B(BOOL_BYTE[self.validate_only]))

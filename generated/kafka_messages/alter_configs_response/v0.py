@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 
@@ -19,8 +16,8 @@ unpack_bh = struct.Struct(">bh").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_bh = struct.Struct(">bh").pack
-pack_hh = struct.Struct(">hh").pack
-pack_ii = struct.Struct(">ii").pack
+pack_h = struct.Struct(">h").pack
+pack_i = struct.Struct(">i").pack
 
 
 class AlterConfigsResourceResponse(kipwire.Struct):
@@ -35,8 +32,6 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         resource_name (string): Name of the resource this result belongs to, as given in the request.
     """
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -44,6 +39,7 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = ""
@@ -53,50 +49,39 @@ class AlterConfigsResourceResponse(kipwire.Struct):
         self.resource_type = resource_type
         self.resource_name = resource_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResourceResponse], int]:
-        items = []
-        for item in map(new, repeat(AlterConfigsResourceResponse, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        return pos
 
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterConfigsResourceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterConfigsResourceResponse):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
-
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
 
 
 class AlterConfigsResponse(kipwire.Message):
@@ -107,8 +92,6 @@ class AlterConfigsResponse(kipwire.Message):
             no quota was violated.
         responses ([]AlterConfigsResourceResponse): One result for every resource named in the request.
     """
-
-    __slots__ = ("throttle_time_ms", "responses")
 
     NAME = "AlterConfigsResponse"
     TYPE = "response"
@@ -124,31 +107,18 @@ class AlterConfigsResponse(kipwire.Message):
             "responses", "Responses", "[]AlterConfigsResourceResponse", default=(), struct=AlterConfigsResourceResponse
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.responses, pos = AlterConfigsResourceResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.responses, pos = read_structs(AlterConfigsResourceResponse, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses)
-        add(pack_ii(self.throttle_time_ms, size))
-        if responses:
-            AlterConfigsResourceResponse._write_many(responses, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(AlterConfigsResourceResponse, self.responses, add)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v0
 from .v0 import AlterConfigsResourceResponse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
 

@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["ReassignablePartition", "ReassignableTopic", "AlterPartitionReassignmentsRequest"]
 
@@ -47,86 +28,49 @@ class ReassignablePartition(kipwire.Struct):
             pending reassignment of the partition. Default: null.
     """
 
-    __slots__ = ("partition_index", "replicas")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "*i")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field(
             "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, entity_type="brokerId"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, replicas: list[int] | None = None) -> None:
         self.partition_index = partition_index
         self.replicas = replicas
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignablePartition], int]:
-        items = []
-        patience = MANY
-        item: ReassignablePartition
-        while count:
-            rows = ReassignablePartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ReassignablePartition, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.replicas,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ReassignablePartition, taken)):
-                item.partition_index, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.replicas = []
-                else:
-                    item.replicas = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        if size:
+            if size > 127:
+                size, pos = read_size(data, pos)
+            self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            pos += (size - 1) * 4
+        else:
+            self.replicas = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReassignablePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReassignablePartition):
-                raise kipwire.Malformed
-            replicas = item.replicas
-            if replicas is None:
-                size = 0
-            else:
-                if type(replicas) is not list:
-                    replicas = as_list(replicas)
-                size = len(replicas) + 1
-            add(pack_i(item.partition_index))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.partition_index))
+        if self.replicas is None:
+            add(b"\0")
+        else:
+            replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+            size = len(replicas) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replicas:
-                add(PACK_INT32[len(replicas)](*replicas))
+            add(PACK_INT32[len(replicas)](*replicas))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[ReassignablePartition], rows: kipwire.Rows) -> None:
+        item: ReassignablePartition
+        for item, (item.partition_index, item.replicas) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -138,8 +82,6 @@ class ReassignableTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]ReassignablePartition): Partitions of the topic to move, or whose move is to be cancelled.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -153,70 +95,34 @@ class ReassignableTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ReassignablePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ReassignablePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignableTopic], int]:
-        items = []
-        for item in map(new, repeat(ReassignableTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(ReassignablePartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = ReassignablePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReassignableTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReassignableTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                ReassignablePartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(ReassignablePartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -233,8 +139,6 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
         topics ([]ReassignableTopic): Topics with partitions to reassign.
     """
 
-    __slots__ = ("timeout_ms", "allow_replication_factor_change", "topics")
-
     NAME = "AlterPartitionReassignmentsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 45
@@ -248,54 +152,31 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
         kipwire.Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True),
         kipwire.Field("topics", "Topics", "[]ReassignableTopic", default=(), struct=ReassignableTopic, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         timeout_ms: int = 60000,
         allow_replication_factor_change: bool = True,
-        topics: list[ReassignableTopic] = kipwire.DEFAULT,
+        topics: list[ReassignableTopic] = DEFAULT,
     ) -> None:
         self.timeout_ms = timeout_ms
         self.allow_replication_factor_change = allow_replication_factor_change
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.timeout_ms, allow_replication_factor_change, size = unpack_iBB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.timeout_ms, allow_replication_factor_change, size = unpack_iBB(data, pos)
         pos += 6
-        message.allow_replication_factor_change = FALSE_TRUE[allow_replication_factor_change]
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = ReassignableTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.allow_replication_factor_change = FALSE_TRUE[allow_replication_factor_change]
+        self.topics, pos = read_compact_structs(ReassignableTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iB(self.timeout_ms, BOOL_BYTE[self.allow_replication_factor_change]))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            ReassignableTopic._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(ReassignableTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

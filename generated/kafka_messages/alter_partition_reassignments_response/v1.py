@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
 
@@ -45,15 +28,13 @@ class ReassignablePartitionResponse(kipwire.Struct):
         error_message (string, nullable): Explanation of the partition's error; null if there was none.
     """
 
-    __slots__ = ("partition_index", "error_code", "error_message")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "h", "text")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_index = partition_index
@@ -61,70 +42,36 @@ class ReassignablePartitionResponse(kipwire.Struct):
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignablePartitionResponse], int]:
-        items = []
-        patience = MANY
-        item: ReassignablePartitionResponse
-        while count:
-            rows = ReassignablePartitionResponse._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ReassignablePartitionResponse, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.error_code,
-                    item.error_message,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ReassignablePartitionResponse, taken)):
-                item.partition_index, item.error_code, size = unpack_ihB(data, pos)
-                pos += 7
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.error_message = ""
-                else:
-                    item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReassignablePartitionResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReassignablePartitionResponse):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition_index, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[ReassignablePartitionResponse], rows: kipwire.Rows) -> None:
+        item: ReassignablePartitionResponse
+        for item, (item.partition_index, item.error_code, item.error_message) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -136,8 +83,6 @@ class ReassignableTopicResponse(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]ReassignablePartitionResponse): Results of the topic's partitions.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -151,70 +96,34 @@ class ReassignableTopicResponse(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ReassignablePartitionResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ReassignablePartitionResponse] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReassignableTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(ReassignableTopicResponse, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(ReassignablePartitionResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = ReassignablePartitionResponse._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReassignableTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReassignableTopicResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                ReassignablePartitionResponse._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(ReassignablePartitionResponse, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -233,8 +142,6 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
         error_message (string, nullable): Explanation of the request-level error; null if there was none.
         responses ([]ReassignableTopicResponse): Results grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "allow_replication_factor_change", "error_code", "error_message", "responses")
 
     NAME = "AlterPartitionReassignmentsResponse"
     TYPE = "response"
@@ -260,6 +167,7 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -268,72 +176,43 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
         allow_replication_factor_change: bool = True,
         error_code: int = 0,
         error_message: str | None = "",
-        responses: list[ReassignableTopicResponse] = kipwire.DEFAULT,
+        responses: list[ReassignableTopicResponse] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.allow_replication_factor_change = allow_replication_factor_change
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, allow_replication_factor_change, message.error_code, size = unpack_iBhB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, allow_replication_factor_change, self.error_code, size = unpack_iBhB(data, pos)
         pos += 8
-        message.allow_replication_factor_change = FALSE_TRUE[allow_replication_factor_change]
+        self.allow_replication_factor_change = FALSE_TRUE[allow_replication_factor_change]
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = ReassignableTopicResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
+        self.responses, pos = read_compact_structs(ReassignableTopicResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iBh(self.throttle_time_ms, BOOL_BYTE[self.allow_replication_factor_change], self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_iBh(self.throttle_time_ms, BOOL_BYTE[self.allow_replication_factor_change], self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            ReassignableTopicResponse._write_many(responses, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(ReassignableTopicResponse, self.responses, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

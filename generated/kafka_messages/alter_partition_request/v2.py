@@ -4,27 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionRequest"]
 
@@ -33,6 +20,8 @@ unpack_biB = struct.Struct(">biB").unpack_from
 unpack_iiB = struct.Struct(">iiB").unpack_from
 unpack_iqB = struct.Struct(">iqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
+pack_bix = struct.Struct(">bix").pack
+pack_ii = struct.Struct(">ii").pack
 pack_iq = struct.Struct(">iq").pack
 
 
@@ -51,11 +40,7 @@ class PartitionData(kipwire.Struct):
             only if it matches its own.
     """
 
-    __slots__ = ("partition_index", "leader_epoch", "new_isr", "leader_recovery_state", "partition_epoch")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "i", "*i", "b", "i")
-    _PACK = RowPackers("i", "i", "*i", "b", "i")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -63,92 +48,56 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition_index: int = 0,
         leader_epoch: int = 0,
-        new_isr: list[int] = kipwire.DEFAULT,
+        new_isr: list[int] = DEFAULT,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.leader_epoch = leader_epoch
-        self.new_isr = [] if new_isr is kipwire.DEFAULT else new_isr
+        self.new_isr = [] if new_isr is DEFAULT else new_isr
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.new_isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self.leader_recovery_state, self.partition_epoch, size = unpack_biB(data, pos)
+        pos += 6
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        new_isr = self.new_isr if type(self.new_isr) is list else as_list(self.new_isr)
+        size = len(new_isr) + 1
+        add(pack_ii(self.partition_index, self.leader_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(new_isr)](*new_isr))
+        packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
         item: PartitionData
-        while count:
-            rows = PartitionData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(PartitionData, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.leader_epoch,
-                    item.new_isr,
-                    item.leader_recovery_state,
-                    item.partition_epoch,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(PartitionData, taken)):
-                item.partition_index, item.leader_epoch, size = unpack_iiB(data, pos)
-                pos += 9
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.new_isr = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.new_isr = []
-                else:
-                    raise kipwire.Malformed
-
-                item.leader_recovery_state, item.partition_epoch, size = unpack_biB(data, pos)
-                pos += 6
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            new_isr = item.new_isr
-            if type(new_isr) is not list:
-                new_isr = as_list(new_isr)
-            size1 = len(new_isr) + 1
-            packed = PartitionData._PACK[size1,](
-                item.partition_index,
-                item.leader_epoch,
-                size1,
-                *new_isr,
-                item.leader_recovery_state,
-                item.partition_epoch,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (
+            item.partition_index,
+            item.leader_epoch,
+            item.new_isr,
+            item.leader_recovery_state,
+            item.partition_epoch,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -161,61 +110,30 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The changes proposed for single partitions of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -231,8 +149,6 @@ class AlterPartitionRequest(kipwire.Message):
         topics ([]TopicData): The topics with partitions whose state shall change.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "topics")
-
     NAME = "AlterPartitionRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 56
@@ -246,49 +162,24 @@ class AlterPartitionRequest(kipwire.Message):
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = DEFAULT) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iq(self.broker_id, self.broker_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["BrokerState", "PartitionData", "TopicData", "AlterPartitionRequest"]
 
@@ -38,55 +35,33 @@ class BrokerState(kipwire.Struct):
             leader does not know it. Default: -1.
     """
 
-    __slots__ = ("broker_id", "broker_epoch")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerState], int]:
-        item: BrokerState
-        end = pos + 13 * count
-        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
-            items = [*map(new, repeat(BrokerState, count))]
-            rows = BrokerState._ROWS(data[pos:end])
-            for item, (
-                item.broker_id,
-                item.broker_epoch,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(BrokerState, count)):
-            item.broker_id, item.broker_epoch, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.broker_id, self.broker_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[BrokerState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, BrokerState):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.broker_id, item.broker_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[BrokerState], rows: kipwire.Rows) -> None:
+        item: BrokerState
+        for item, (item.broker_id, item.broker_epoch) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -106,8 +81,6 @@ class PartitionData(kipwire.Struct):
             only if it matches its own.
     """
 
-    __slots__ = ("partition_index", "leader_epoch", "new_isr_with_epochs", "leader_recovery_state", "partition_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -118,67 +91,38 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition_index: int = 0,
         leader_epoch: int = 0,
-        new_isr_with_epochs: list[BrokerState] = kipwire.DEFAULT,
+        new_isr_with_epochs: list[BrokerState] = DEFAULT,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
     ) -> None:
         self.partition_index = partition_index
         self.leader_epoch = leader_epoch
-        self.new_isr_with_epochs = [] if new_isr_with_epochs is kipwire.DEFAULT else new_isr_with_epochs
+        self.new_isr_with_epochs = [] if new_isr_with_epochs is DEFAULT else new_isr_with_epochs
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.new_isr_with_epochs, pos = BrokerState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.new_isr_with_epochs = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        self.new_isr_with_epochs, pos = read_compact_structs(BrokerState, data, pos, size)
+        self.leader_recovery_state, self.partition_epoch, size = unpack_biB(data, pos)
+        pos += 6
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.leader_recovery_state, item.partition_epoch, size = unpack_biB(data, pos)
-            pos += 6
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            new_isr_with_epochs = item.new_isr_with_epochs
-            if type(new_isr_with_epochs) is not list:
-                new_isr_with_epochs = as_list(new_isr_with_epochs)
-            size = len(new_isr_with_epochs) + 1
-            add(pack_ii(item.partition_index, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if new_isr_with_epochs:
-                BrokerState._write_many(new_isr_with_epochs, add)
-
-            packed = pack_bix(item.leader_recovery_state, item.partition_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ii(self.partition_index, self.leader_epoch))
+        write_compact_structs(BrokerState, self.new_isr_with_epochs, add)
+        packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -191,61 +135,30 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The changes proposed for single partitions of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -261,8 +174,6 @@ class AlterPartitionRequest(kipwire.Message):
         topics ([]TopicData): The topics with partitions whose state shall change.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "topics")
-
     NAME = "AlterPartitionRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 56
@@ -276,49 +187,24 @@ class AlterPartitionRequest(kipwire.Message):
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, topics: list[TopicData] = DEFAULT) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iq(self.broker_id, self.broker_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,27 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
 
@@ -33,7 +20,9 @@ unpack_biB = struct.Struct(">biB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 unpack_ihiiB = struct.Struct(">ihiiB").unpack_from
 pack_16s = struct.Struct(">16s").pack
+pack_bix = struct.Struct(">bix").pack
 pack_ih = struct.Struct(">ih").pack
+pack_ihii = struct.Struct(">ihii").pack
 
 
 class PartitionData(kipwire.Struct):
@@ -51,19 +40,7 @@ class PartitionData(kipwire.Struct):
             proposal.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "isr",
-        "leader_recovery_state",
-        "partition_epoch",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "h", "i", "i", "*i", "b", "i")
-    _PACK = RowPackers("i", "h", "i", "i", "*i", "b", "i")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -73,6 +50,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, ignorable=True),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -81,7 +59,7 @@ class PartitionData(kipwire.Struct):
         error_code: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        isr: list[int] = kipwire.DEFAULT,
+        isr: list[int] = DEFAULT,
         leader_recovery_state: int = 0,
         partition_epoch: int = 0,
     ) -> None:
@@ -89,84 +67,45 @@ class PartitionData(kipwire.Struct):
         self.error_code = error_code
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.isr = [] if isr is kipwire.DEFAULT else isr
+        self.isr = [] if isr is DEFAULT else isr
         self.leader_recovery_state = leader_recovery_state
         self.partition_epoch = partition_epoch
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, self.leader_id, self.leader_epoch, size = unpack_ihiiB(data, pos)
+        pos += 15
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self.leader_recovery_state, self.partition_epoch, size = unpack_biB(data, pos)
+        pos += 6
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        isr = self.isr if type(self.isr) is list else as_list(self.isr)
+        size = len(isr) + 1
+        add(pack_ihii(self.partition_index, self.error_code, self.leader_id, self.leader_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(isr)](*isr))
+        packed = pack_bix(self.leader_recovery_state, self.partition_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
         item: PartitionData
-        while count:
-            rows = PartitionData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(PartitionData, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.error_code,
-                    item.leader_id,
-                    item.leader_epoch,
-                    item.isr,
-                    item.leader_recovery_state,
-                    item.partition_epoch,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(PartitionData, taken)):
-                item.partition_index, item.error_code, item.leader_id, item.leader_epoch, size = unpack_ihiiB(data, pos)
-                pos += 15
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.isr = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.isr = []
-                else:
-                    raise kipwire.Malformed
-
-                item.leader_recovery_state, item.partition_epoch, size = unpack_biB(data, pos)
-                pos += 6
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            isr = item.isr
-            if type(isr) is not list:
-                isr = as_list(isr)
-            size1 = len(isr) + 1
-            packed = PartitionData._PACK[size1,](
-                item.partition_index,
-                item.error_code,
-                item.leader_id,
-                item.leader_epoch,
-                size1,
-                *isr,
-                item.leader_recovery_state,
-                item.partition_epoch,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (
+            item.partition_index,
+            item.error_code,
+            item.leader_id,
+            item.leader_epoch,
+            item.isr,
+            item.leader_recovery_state,
+            item.partition_epoch,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -179,61 +118,30 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Results for the single partitions of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -248,8 +156,6 @@ class AlterPartitionResponse(kipwire.Message):
         topics ([]TopicData): Results grouped by topic.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics")
-
     NAME = "AlterPartitionResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 56
@@ -263,49 +169,24 @@ class AlterPartitionResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicData] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

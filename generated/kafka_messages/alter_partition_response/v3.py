@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v2
 from .v2 import PartitionData, TopicData
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionResponse"]
 

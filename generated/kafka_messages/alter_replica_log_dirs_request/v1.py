@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
 
@@ -29,60 +26,40 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions whose local replica should go to this directory.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
-        items = []
-        for item in map(new, repeat(AlterReplicaLogDirTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDirTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDirTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class AlterReplicaLogDir(kipwire.Struct):
@@ -94,59 +71,36 @@ class AlterReplicaLogDir(kipwire.Struct):
         topics ([]AlterReplicaLogDirTopic): The topics with replicas to be placed in this directory.
     """
 
-    __slots__ = ("path", "topics")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("path", "Path", "string", default="", map_key=True),
         kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", default=(), struct=AlterReplicaLogDirTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = DEFAULT) -> None:
         self.path = path
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
-        items = []
-        for item in map(new, repeat(AlterReplicaLogDir, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.path = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.path = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.topics, pos = read_structs(AlterReplicaLogDirTopic, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.topics, pos = AlterReplicaLogDirTopic._read_many(data, pos, size)
-            elif size == 0:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDir], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDir):
-                raise kipwire.Malformed
-            path = encode_text(item.path)
-            size = len(path)
-            add(pack_h(size))
-            add(path)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics)
-            add(pack_i(size))
-            if topics:
-                AlterReplicaLogDirTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        path = encode_text(self.path)
+        size = len(path)
+        add(pack_h(size))
+        add(path)
+        write_structs(AlterReplicaLogDirTopic, self.topics, add)
 
 
 class AlterReplicaLogDirsRequest(kipwire.Message):
@@ -157,8 +111,6 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
         dirs ([]AlterReplicaLogDir): The target log directories, each with the replicas that should live in it.
     """
 
-    __slots__ = ("dirs",)
-
     NAME = "AlterReplicaLogDirsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 34
@@ -168,28 +120,16 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", default=(), struct=AlterReplicaLogDir),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, dirs: list[AlterReplicaLogDir] = kipwire.DEFAULT) -> None:
-        self.dirs = [] if dirs is kipwire.DEFAULT else dirs
+    def __init__(self, *, dirs: list[AlterReplicaLogDir] = DEFAULT) -> None:
+        self.dirs = [] if dirs is DEFAULT else dirs
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.dirs, pos = AlterReplicaLogDir._read_many(data, pos, size)
-        elif size == 0:
-            message.dirs = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.dirs, pos = read_structs(AlterReplicaLogDir, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        dirs = self.dirs
-        if type(dirs) is not list:
-            dirs = as_list(dirs)
-        size = len(dirs)
-        add(pack_i(size))
-        if dirs:
-            AlterReplicaLogDir._write_many(dirs, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(AlterReplicaLogDir, self.dirs, add)

@@ -3,28 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
 
@@ -37,98 +21,51 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions whose local replica should go to this directory.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AlterReplicaLogDirTopic], rows: kipwire.Rows) -> None:
         item: AlterReplicaLogDirTopic
-        while count:
-            rows = AlterReplicaLogDirTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AlterReplicaLogDirTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AlterReplicaLogDirTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDirTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDirTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -142,8 +79,6 @@ class AlterReplicaLogDir(kipwire.Struct):
         topics ([]AlterReplicaLogDirTopic): The topics with replicas to be placed in this directory.
     """
 
-    __slots__ = ("path", "topics")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("path", "Path", "string", default="", compact=True, map_key=True),
@@ -151,70 +86,34 @@ class AlterReplicaLogDir(kipwire.Struct):
             "topics", "Topics", "[]AlterReplicaLogDirTopic", default=(), struct=AlterReplicaLogDirTopic, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, path: str = "", topics: list[AlterReplicaLogDirTopic] = DEFAULT) -> None:
         self.path = path
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDir], int]:
-        items = []
-        for item in map(new, repeat(AlterReplicaLogDir, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.path = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.path = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.path = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.topics, pos = read_compact_structs(AlterReplicaLogDirTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = AlterReplicaLogDirTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDir], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDir):
-                raise kipwire.Malformed
-            path = encode_text(item.path)
-            size = len(path) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(path)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                AlterReplicaLogDirTopic._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        path = encode_text(self.path)
+        size = len(path) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(path)
+        write_compact_structs(AlterReplicaLogDirTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -227,8 +126,6 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
         dirs ([]AlterReplicaLogDir): The target log directories, each with the replicas that should live in it.
     """
 
-    __slots__ = ("dirs",)
-
     NAME = "AlterReplicaLogDirsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 34
@@ -240,44 +137,21 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", default=(), struct=AlterReplicaLogDir, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, dirs: list[AlterReplicaLogDir] = kipwire.DEFAULT) -> None:
-        self.dirs = [] if dirs is kipwire.DEFAULT else dirs
+    def __init__(self, *, dirs: list[AlterReplicaLogDir] = DEFAULT) -> None:
+        self.dirs = [] if dirs is DEFAULT else dirs
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.dirs, pos = AlterReplicaLogDir._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.dirs = []
-        else:
-            raise kipwire.Malformed
+        self.dirs, pos = read_compact_structs(AlterReplicaLogDir, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        dirs = self.dirs
-        if type(dirs) is not list:
-            dirs = as_list(dirs)
-        size = len(dirs) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if dirs:
-            AlterReplicaLogDir._write_many(dirs, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(AlterReplicaLogDir, self.dirs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class AlterReplicaLogDirPartitionResult(kipwire.Struct):
@@ -33,45 +29,30 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
         error_code (int16): Whether the placement of this partition's replica was accepted; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirPartitionResult], int]:
-        item: AlterReplicaLogDirPartitionResult
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(AlterReplicaLogDirPartitionResult, count))]
-            rows = AlterReplicaLogDirPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(AlterReplicaLogDirPartitionResult, count)):
-            item.partition_index, item.error_code = unpack_ih(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code = unpack_ih(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDirPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDirPartitionResult):
-                raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
+    def _fill(items: list[AlterReplicaLogDirPartitionResult], rows: kipwire.Rows) -> None:
+        item: AlterReplicaLogDirPartitionResult
+        for item, (item.partition_index, item.error_code) in zip(items, rows):
+            pass
 
 
 class AlterReplicaLogDirTopicResult(kipwire.Struct):
@@ -81,8 +62,6 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
         topic_name (string): Name of the topic these outcomes belong to.
         partitions ([]AlterReplicaLogDirPartitionResult): The outcome for every requested partition of the topic.
     """
-
-    __slots__ = ("topic_name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -95,54 +74,31 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
             struct=AlterReplicaLogDirPartitionResult,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic_name: str = "", partitions: list[AlterReplicaLogDirPartitionResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[AlterReplicaLogDirPartitionResult] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterReplicaLogDirTopicResult], int]:
-        items = []
-        for item in map(new, repeat(AlterReplicaLogDirTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(AlterReplicaLogDirPartitionResult, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = AlterReplicaLogDirPartitionResult._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterReplicaLogDirTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterReplicaLogDirTopicResult):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name)
-            add(pack_h(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                AlterReplicaLogDirPartitionResult._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name)
+        add(pack_h(size))
+        add(topic_name)
+        write_structs(AlterReplicaLogDirPartitionResult, self.partitions, add)
 
 
 class AlterReplicaLogDirsResponse(kipwire.Message):
@@ -154,8 +110,6 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
             no quota was violated.
         results ([]AlterReplicaLogDirTopicResult): The outcomes, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "AlterReplicaLogDirsResponse"
     TYPE = "response"
@@ -171,31 +125,18 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
             "results", "Results", "[]AlterReplicaLogDirTopicResult", default=(), struct=AlterReplicaLogDirTopicResult
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, results: list[AlterReplicaLogDirTopicResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[AlterReplicaLogDirTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results, pos = AlterReplicaLogDirTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results, pos = read_structs(AlterReplicaLogDirTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results:
-            AlterReplicaLogDirTopicResult._write_many(results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(AlterReplicaLogDirTopicResult, self.results, add)

@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["ScramCredentialDeletion", "ScramCredentialUpsertion", "AlterUserScramCredentialsRequest"]
 
@@ -43,81 +27,44 @@ class ScramCredentialDeletion(kipwire.Struct):
         mechanism (int8): SCRAM mechanism whose credential is removed: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
     """
 
-    __slots__ = ("name", "mechanism")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "b")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", mechanism: int = 0) -> None:
         self.name = name
         self.mechanism = mechanism
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.mechanism, size = unpack_bB(data, pos)
+        pos += 2
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_bx(self.mechanism)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialDeletion], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[ScramCredentialDeletion], rows: kipwire.Rows) -> None:
         item: ScramCredentialDeletion
-        while count:
-            rows = ScramCredentialDeletion._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ScramCredentialDeletion, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.mechanism,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ScramCredentialDeletion, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.mechanism, size = unpack_bB(data, pos)
-                pos += 2
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ScramCredentialDeletion], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ScramCredentialDeletion):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_bx(item.mechanism)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.mechanism) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -128,13 +75,11 @@ class ScramCredentialUpsertion(kipwire.Struct):
     Attributes:
         name (string): User who gets the credential.
         mechanism (int8): SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
-        iterations (int32): Number of hash iterations that were used to derive SaltedPassword.
-        salt (bytes): Random bytes the client mixed into the password when deriving SaltedPassword.
+        iterations (int32): Number of hash iterations that were used to derive salted_password.
+        salt (bytes): Random bytes the client mixed into the password when deriving salted_password.
         salted_password (bytes): Result of hashing the password with the given salt and iteration count, as defined for
             SCRAM.
     """
-
-    __slots__ = ("name", "mechanism", "iterations", "salt", "salted_password")
 
     FLEXIBLE = True
     FIELDS = (
@@ -144,6 +89,7 @@ class ScramCredentialUpsertion(kipwire.Struct):
         kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
         kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -161,108 +107,68 @@ class ScramCredentialUpsertion(kipwire.Struct):
         self.salted_password = salted_password
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ScramCredentialUpsertion], int]:
-        items = []
-        for item in map(new, repeat(ScramCredentialUpsertion, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
-
-            item.mechanism, item.iterations, size = unpack_biB(data, pos)
-            pos += 6
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.salt = data[pos:end]
-                pos = end
-            elif size:
-                item.salt = b""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.salted_password = data[pos:end]
-                pos = end
-            elif size:
-                item.salted_password = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.mechanism, self.iterations, size = unpack_biB(data, pos)
+        pos += 6
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ScramCredentialUpsertion], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ScramCredentialUpsertion):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            salt = item.salt
-            if type(salt) is not bytes:
-                salt = as_bytes(salt)
-            size = len(salt) + 1
-            add(pack_bi(item.mechanism, item.iterations))
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(salt)
-
-            salted_password = item.salted_password
-            if type(salted_password) is not bytes:
-                salted_password = as_bytes(salted_password)
-            size = len(salted_password) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.salt = data[pos:end]
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                add(write_size(size))
-            add(salted_password)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.salted_password = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        salt = self.salt if type(self.salt) is bytes else as_bytes(self.salt)
+        size = len(salt) + 1
+        add(pack_bi(self.mechanism, self.iterations))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(salt)
+        salted_password = (
+            self.salted_password if type(self.salted_password) is bytes else as_bytes(self.salted_password)
+        )
+        size = len(salted_password) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(salted_password)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -276,8 +182,6 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
         upsertions ([]ScramCredentialUpsertion): Credentials to create, or to overwrite where the user already has one
             for that mechanism.
     """
-
-    __slots__ = ("deletions", "upsertions")
 
     NAME = "AlterUserScramCredentialsRequest"
     TYPE = "request"
@@ -305,69 +209,31 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        deletions: list[ScramCredentialDeletion] = kipwire.DEFAULT,
-        upsertions: list[ScramCredentialUpsertion] = kipwire.DEFAULT,
+        deletions: list[ScramCredentialDeletion] = DEFAULT,
+        upsertions: list[ScramCredentialUpsertion] = DEFAULT,
     ) -> None:
-        self.deletions = [] if deletions is kipwire.DEFAULT else deletions
-        self.upsertions = [] if upsertions is kipwire.DEFAULT else upsertions
+        self.deletions = [] if deletions is DEFAULT else deletions
+        self.upsertions = [] if upsertions is DEFAULT else upsertions
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.deletions, pos = ScramCredentialDeletion._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.deletions = []
-        else:
-            raise kipwire.Malformed
-
+        self.deletions, pos = read_compact_structs(ScramCredentialDeletion, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.upsertions, pos = ScramCredentialUpsertion._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.upsertions = []
-        else:
-            raise kipwire.Malformed
+        self.upsertions, pos = read_compact_structs(ScramCredentialUpsertion, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        deletions = self.deletions
-        if type(deletions) is not list:
-            deletions = as_list(deletions)
-        size = len(deletions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if deletions:
-            ScramCredentialDeletion._write_many(deletions, add)
-
-        upsertions = self.upsertions
-        if type(upsertions) is not list:
-            upsertions = as_list(upsertions)
-        size = len(upsertions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if upsertions:
-            ScramCredentialUpsertion._write_many(upsertions, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(ScramCredentialDeletion, self.deletions, add)
+        write_compact_structs(ScramCredentialUpsertion, self.upsertions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

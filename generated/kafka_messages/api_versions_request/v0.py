@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import new
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
 
 __all__ = ["ApiVersionsRequest"]
 
@@ -18,8 +14,6 @@ class ApiVersionsRequest(kipwire.Message):
     """Usually the first request on a connection: a client (or another node) asks a broker or controller which API keys and
     versions it understands. Introduced by KIP-35.
     """
-
-    __slots__ = ()
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"
@@ -30,16 +24,15 @@ class ApiVersionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = ()
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self) -> None:
         pass
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
 
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
 
         pass

@@ -3,21 +3,10 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ApiVersionsRequest"]
 
@@ -29,10 +18,8 @@ class ApiVersionsRequest(kipwire.Message):
     Attributes:
         client_software_name (string): Name of the client library, e.g. "apache-kafka-java", reported for the server's
             metrics and logs (KIP-511).
-        client_software_version (string): Release of the client library named in ClientSoftwareName (KIP-511).
+        client_software_version (string): Release of the client library named in client_software_name (KIP-511).
     """
-
-    __slots__ = ("client_software_name", "client_software_version")
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"
@@ -48,62 +35,40 @@ class ApiVersionsRequest(kipwire.Message):
             "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_software_name: str = "", client_software_version: str = "") -> None:
         self.client_software_name = client_software_name
         self.client_software_version = client_software_version
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_software_name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_software_name = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_software_name = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_software_version = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_software_version = ""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_software_version = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         client_software_name = encode_text(self.client_software_name)
         size = len(client_software_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_name)
-
         client_software_version = encode_text(self.client_software_version)
         size = len(client_software_version) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_version)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ApiVersionsRequest"]
 
@@ -34,14 +22,12 @@ class ApiVersionsRequest(kipwire.Message):
     Attributes:
         client_software_name (string): Name of the client library, e.g. "apache-kafka-java", reported for the server's
             metrics and logs (KIP-511).
-        client_software_version (string): Release of the client library named in ClientSoftwareName (KIP-511).
+        client_software_version (string): Release of the client library named in client_software_name (KIP-511).
         cluster_id (string, nullable): Id of the cluster the client believes it is connected to, so that a misrouted
             connection can be noticed; null if the client does not know it. Default: null.
         node_id (int32): Id of the node the client believes it is connected to, so that a misrouted connection can be
             noticed; -1 if the client does not know it. Default: -1.
     """
-
-    __slots__ = ("client_software_name", "client_software_version", "cluster_id", "node_id")
 
     NAME = "ApiVersionsRequest"
     TYPE = "request"
@@ -59,6 +45,7 @@ class ApiVersionsRequest(kipwire.Message):
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
         kipwire.Field("node_id", "NodeId", "int32", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -74,81 +61,53 @@ class ApiVersionsRequest(kipwire.Message):
         self.node_id = node_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_software_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_software_version = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.client_software_name = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.client_software_name = ""
         else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_software_version = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_software_version = ""
-        else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.cluster_id = ""
-        else:
-            message.cluster_id = None
-
-        message.node_id, size = unpack_iB(data, pos)
+            self.cluster_id = "" if size else None
+        self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         client_software_name = encode_text(self.client_software_name)
         size = len(client_software_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_name)
-
         client_software_version = encode_text(self.client_software_version)
         size = len(client_software_version) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_software_version)
-
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         packed = pack_ix(self.node_id)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

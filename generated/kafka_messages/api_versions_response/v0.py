@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
 unpack_hhh = struct.Struct(">hhh").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
+pack_h = struct.Struct(">h").pack
 pack_hhh = struct.Struct(">hhh").pack
-pack_hi = struct.Struct(">hi").pack
 
 
 class ApiVersion(kipwire.Struct):
@@ -30,48 +27,32 @@ class ApiVersion(kipwire.Struct):
         max_version (int16): Newest version of this API the node accepts, inclusive.
     """
 
-    __slots__ = ("api_key", "min_version", "max_version")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">hhh").iter_unpack
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
         kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key = api_key
         self.min_version = min_version
         self.max_version = max_version
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
-        item: ApiVersion
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(ApiVersion, count))]
-            rows = ApiVersion._ROWS(data[pos:end])
-            for item, (
-                item.api_key,
-                item.min_version,
-                item.max_version,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(ApiVersion, count)):
-            item.api_key, item.min_version, item.max_version = unpack_hhh(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.api_key, self.min_version, self.max_version = unpack_hhh(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hhh(self.api_key, self.min_version, self.max_version))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ApiVersion], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ApiVersion):
-                raise kipwire.Malformed
-            add(pack_hhh(item.api_key, item.min_version, item.max_version))
+    def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
+        item: ApiVersion
+        for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
+            pass
 
 
 class ApiVersionsResponse(kipwire.Message):
@@ -83,8 +64,6 @@ class ApiVersionsResponse(kipwire.Message):
             version 0 format and the client should retry with a lower version.
         api_keys ([]ApiVersion): One entry for every API the node serves on this listener.
     """
-
-    __slots__ = ("error_code", "api_keys")
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"
@@ -98,29 +77,18 @@ class ApiVersionsResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, api_keys: list[ApiVersion] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, error_code: int = 0, api_keys: list[ApiVersion] = DEFAULT) -> None:
         self.error_code = error_code
-        self.api_keys = [] if api_keys is kipwire.DEFAULT else api_keys
+        self.api_keys = [] if api_keys is DEFAULT else api_keys
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hi(data, pos)
         pos += 6
-        if size > 0:
-            message.api_keys, pos = ApiVersion._read_many(data, pos, size)
-        elif size == 0:
-            message.api_keys = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.api_keys, pos = read_structs(ApiVersion, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        api_keys = self.api_keys
-        if type(api_keys) is not list:
-            api_keys = as_list(api_keys)
-        size = len(api_keys)
-        add(pack_hi(self.error_code, size))
-        if api_keys:
-            ApiVersion._write_many(api_keys, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        write_structs(ApiVersion, self.api_keys, add)

@@ -4,22 +4,19 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
 unpack_hhh = struct.Struct(">hhh").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
+pack_h = struct.Struct(">h").pack
 pack_hhh = struct.Struct(">hhh").pack
-pack_hi = struct.Struct(">hi").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -32,48 +29,32 @@ class ApiVersion(kipwire.Struct):
         max_version (int16): Newest version of this API the node accepts, inclusive.
     """
 
-    __slots__ = ("api_key", "min_version", "max_version")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">hhh").iter_unpack
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
         kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key = api_key
         self.min_version = min_version
         self.max_version = max_version
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
-        item: ApiVersion
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(ApiVersion, count))]
-            rows = ApiVersion._ROWS(data[pos:end])
-            for item, (
-                item.api_key,
-                item.min_version,
-                item.max_version,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(ApiVersion, count)):
-            item.api_key, item.min_version, item.max_version = unpack_hhh(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.api_key, self.min_version, self.max_version = unpack_hhh(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hhh(self.api_key, self.min_version, self.max_version))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ApiVersion], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ApiVersion):
-                raise kipwire.Malformed
-            add(pack_hhh(item.api_key, item.min_version, item.max_version))
+    def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
+        item: ApiVersion
+        for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
+            pass
 
 
 class ApiVersionsResponse(kipwire.Message):
@@ -88,8 +69,6 @@ class ApiVersionsResponse(kipwire.Message):
             was violated.
     """
 
-    __slots__ = ("error_code", "api_keys", "throttle_time_ms")
-
     NAME = "ApiVersionsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 18
@@ -103,37 +82,22 @@ class ApiVersionsResponse(kipwire.Message):
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, error_code: int = 0, api_keys: list[ApiVersion] = kipwire.DEFAULT, throttle_time_ms: int = 0
-    ) -> None:
+    def __init__(self, *, error_code: int = 0, api_keys: list[ApiVersion] = DEFAULT, throttle_time_ms: int = 0) -> None:
         self.error_code = error_code
-        self.api_keys = [] if api_keys is kipwire.DEFAULT else api_keys
+        self.api_keys = [] if api_keys is DEFAULT else api_keys
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hi(data, pos)
         pos += 6
-        if size > 0:
-            message.api_keys, pos = ApiVersion._read_many(data, pos, size)
-        elif size == 0:
-            message.api_keys = []
-        else:
-            raise kipwire.Malformed
-
-        (message.throttle_time_ms,) = unpack_i(data, pos)
+        self.api_keys, pos = read_structs(ApiVersion, data, pos, size)
+        (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        api_keys = self.api_keys
-        if type(api_keys) is not list:
-            api_keys = as_list(api_keys)
-        size = len(api_keys)
-        add(pack_hi(self.error_code, size))
-        if api_keys:
-            ApiVersion._write_many(api_keys, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        write_structs(ApiVersion, self.api_keys, add)
         add(pack_i(self.throttle_time_ms))

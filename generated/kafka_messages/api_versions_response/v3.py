@@ -4,30 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    is_empty,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_string_size
 
 __all__ = ["ApiVersion", "SupportedFeatureKey", "FinalizedFeatureKey", "ApiVersionsResponse"]
 
@@ -53,15 +35,13 @@ class ApiVersion(kipwire.Struct):
         max_version (int16): Newest version of this API the node accepts, inclusive.
     """
 
-    __slots__ = ("api_key", "min_version", "max_version")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">hhhx").iter_unpack
     FIELDS = (
         kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
         kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, api_key: int = 0, min_version: int = 0, max_version: int = 0) -> None:
         self.api_key = api_key
@@ -69,42 +49,21 @@ class ApiVersion(kipwire.Struct):
         self.max_version = max_version
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ApiVersion], int]:
-        item: ApiVersion
-        end = pos + 7 * count
-        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
-            items = [*map(new, repeat(ApiVersion, count))]
-            rows = ApiVersion._ROWS(data[pos:end])
-            for item, (
-                item.api_key,
-                item.min_version,
-                item.max_version,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ApiVersion, count)):
-            item.api_key, item.min_version, item.max_version, size = unpack_hhhB(data, pos)
-            pos += 7
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.api_key, self.min_version, self.max_version, size = unpack_hhhB(data, pos)
+        pos += 7
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_hhhx(self.api_key, self.min_version, self.max_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ApiVersion], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ApiVersion):
-                raise kipwire.Malformed
-            packed = pack_hhhx(item.api_key, item.min_version, item.max_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ApiVersion], rows: kipwire.Rows) -> None:
+        item: ApiVersion
+        for item, (item.api_key, item.min_version, item.max_version) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -119,15 +78,13 @@ class SupportedFeatureKey(kipwire.Struct):
         max_version (int16): Highest level of the feature this node can run with.
     """
 
-    __slots__ = ("name", "min_version", "max_version")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("min_version", "MinVersion", "int16", default=0),
         kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", min_version: int = 0, max_version: int = 0) -> None:
         self.name = name
@@ -135,74 +92,39 @@ class SupportedFeatureKey(kipwire.Struct):
         self.max_version = max_version
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.min_version, self.max_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hhx(self.min_version, self.max_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SupportedFeatureKey], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[SupportedFeatureKey], rows: kipwire.Rows) -> None:
         item: SupportedFeatureKey
-        while count:
-            rows = SupportedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(SupportedFeatureKey, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.min_version,
-                    item.max_version,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(SupportedFeatureKey, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.min_version, item.max_version, size = unpack_hhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[SupportedFeatureKey], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SupportedFeatureKey):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hhx(item.min_version, item.max_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.min_version, item.max_version) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
 
 class FinalizedFeatureKey(kipwire.Struct):
-    """Feature levels in force for the whole cluster; only meaningful if FinalizedFeaturesEpoch is not negative (KIP-584).
+    """Feature levels in force for the whole cluster; only meaningful if finalized_features_epoch is not negative
+    (KIP-584).
 
     Attributes:
         name (string): Name of the feature whose level has been finalized.
@@ -210,15 +132,13 @@ class FinalizedFeatureKey(kipwire.Struct):
         min_version_level (int16): Lowest level of the feature finalized for the cluster.
     """
 
-    __slots__ = ("name", "max_version_level", "min_version_level")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("min_version_level", "MinVersionLevel", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", max_version_level: int = 0, min_version_level: int = 0) -> None:
         self.name = name
@@ -226,68 +146,32 @@ class FinalizedFeatureKey(kipwire.Struct):
         self.min_version_level = min_version_level
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.max_version_level, self.min_version_level, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hhx(self.max_version_level, self.min_version_level)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FinalizedFeatureKey], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[FinalizedFeatureKey], rows: kipwire.Rows) -> None:
         item: FinalizedFeatureKey
-        while count:
-            rows = FinalizedFeatureKey._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(FinalizedFeatureKey, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.max_version_level,
-                    item.min_version_level,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(FinalizedFeatureKey, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.max_version_level, item.min_version_level, size = unpack_hhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FinalizedFeatureKey], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FinalizedFeatureKey):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hhx(item.max_version_level, item.min_version_level)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.max_version_level, item.min_version_level) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -307,20 +191,10 @@ class ApiVersionsResponse(kipwire.Message):
         finalized_features_epoch (int64, tag 1): Grows whenever the finalized features change, so that a newer answer
             can be told from an older one; -1 if unknown. Default: -1.
         finalized_features ([]FinalizedFeatureKey, tag 2): Feature levels in force for the whole cluster; only
-            meaningful if FinalizedFeaturesEpoch is not negative (KIP-584).
+            meaningful if finalized_features_epoch is not negative (KIP-584).
         zk_migration_ready (bool, tag 3): Whether a KRaft controller was ready for a migration from ZooKeeper; false by
             default and of no use since ZooKeeper support was removed.
     """
-
-    __slots__ = (
-        "error_code",
-        "api_keys",
-        "throttle_time_ms",
-        "supported_features",
-        "finalized_features_epoch",
-        "finalized_features",
-        "zk_migration_ready",
-    )
 
     NAME = "ApiVersionsResponse"
     TYPE = "response"
@@ -330,8 +204,6 @@ class ApiVersionsResponse(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2, 3})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion, compact=True),
@@ -359,106 +231,66 @@ class ApiVersionsResponse(kipwire.Message):
         ),
         kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         error_code: int = 0,
-        api_keys: list[ApiVersion] = kipwire.DEFAULT,
+        api_keys: list[ApiVersion] = DEFAULT,
         throttle_time_ms: int = 0,
-        supported_features: list[SupportedFeatureKey] = kipwire.DEFAULT,
+        supported_features: list[SupportedFeatureKey] = DEFAULT,
         finalized_features_epoch: int = -1,
-        finalized_features: list[FinalizedFeatureKey] = kipwire.DEFAULT,
+        finalized_features: list[FinalizedFeatureKey] = DEFAULT,
         zk_migration_ready: bool = False,
     ) -> None:
         self.error_code = error_code
-        self.api_keys = [] if api_keys is kipwire.DEFAULT else api_keys
+        self.api_keys = [] if api_keys is DEFAULT else api_keys
         self.throttle_time_ms = throttle_time_ms
-        self.supported_features = [] if supported_features is kipwire.DEFAULT else supported_features
+        self.supported_features = [] if supported_features is DEFAULT else supported_features
         self.finalized_features_epoch = finalized_features_epoch
-        self.finalized_features = [] if finalized_features is kipwire.DEFAULT else finalized_features
+        self.finalized_features = [] if finalized_features is DEFAULT else finalized_features
         self.zk_migration_ready = zk_migration_ready
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.supported_features = []
-        message.finalized_features_epoch = -1
-        message.finalized_features = []
-        message.zk_migration_ready = False
-        message.error_code, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.supported_features = []
+        self.finalized_features_epoch = -1
+        self.finalized_features = []
+        self.zk_migration_ready = False
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.api_keys, pos = ApiVersion._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.api_keys = []
-        else:
-            raise kipwire.Malformed
-
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+        self.api_keys, pos = read_compact_structs(ApiVersion, data, pos, size)
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        api_keys = self.api_keys
-        if type(api_keys) is not list:
-            api_keys = as_list(api_keys)
-        size = len(api_keys) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if api_keys:
-            ApiVersion._write_many(api_keys, add)
-
+        write_compact_structs(ApiVersion, self.api_keys, add)
         packed = pack_ix(self.throttle_time_ms)
-        if (
-            self.supported_features == []
-            and self.finalized_features_epoch == -1
-            and self.finalized_features == []
-            and self.zk_migration_ready is False
-            and not self._unknown_tagged_fields
-        ):
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                self.supported_features, pos = SupportedFeatureKey._read_many(data, pos, size - 1)
-            elif size == 1:
-                self.supported_features = []
-            else:
-                raise kipwire.Malformed
+            self.supported_features, pos = read_compact_structs(SupportedFeatureKey, data, pos, size)
         elif tag == 1:
             (self.finalized_features_epoch,) = unpack_q(data, pos)
             pos += 8
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                self.finalized_features, pos = FinalizedFeatureKey._read_many(data, pos, size - 1)
-            elif size == 1:
-                self.finalized_features = []
-            else:
-                raise kipwire.Malformed
+            self.finalized_features, pos = read_compact_structs(FinalizedFeatureKey, data, pos, size)
         elif tag == 3:
             zk_migration_ready = data[pos]
             pos += 1
             self.zk_migration_ready = FALSE_TRUE[zk_migration_ready]
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -467,13 +299,7 @@ class ApiVersionsResponse(kipwire.Message):
         if not is_empty(self.supported_features):
             parts = []
             add = parts.append
-            supported_features = self.supported_features
-            if type(supported_features) is not list:
-                supported_features = as_list(supported_features)
-            size = len(supported_features) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if supported_features:
-                SupportedFeatureKey._write_many(supported_features, add)
+            write_compact_structs(SupportedFeatureKey, self.supported_features, add)
             fields.append((0, b"".join(parts)))
         if self.finalized_features_epoch != -1:
             parts = []
@@ -483,13 +309,7 @@ class ApiVersionsResponse(kipwire.Message):
         if not is_empty(self.finalized_features):
             parts = []
             add = parts.append
-            finalized_features = self.finalized_features
-            if type(finalized_features) is not list:
-                finalized_features = as_list(finalized_features)
-            size = len(finalized_features) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if finalized_features:
-                FinalizedFeatureKey._write_many(finalized_features, add)
+            write_compact_structs(FinalizedFeatureKey, self.finalized_features, add)
             fields.append((2, b"".join(parts)))
         if self.zk_migration_ready != False:
             parts = []

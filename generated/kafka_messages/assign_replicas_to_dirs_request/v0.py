@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsRequest"]
 
@@ -32,48 +29,29 @@ class PartitionData(kipwire.Struct):
         partition_index (int32): Index of the partition within its topic.
     """
 
-    __slots__ = ("partition_index",)
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        item: PartitionData
-        end = pos + 5 * count
-        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
-            items = [*map(new, repeat(PartitionData, count))]
-            rows = PartitionData._ROWS(data[pos:end])
-            for item, (item.partition_index,) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ix(self.partition_index)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            packed = pack_ix(item.partition_index)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
+        item: PartitionData
+        for item, (item.partition_index,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -86,61 +64,30 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose replica is in this directory.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -153,61 +100,30 @@ class DirectoryData(kipwire.Struct):
         topics ([]TopicData): The topics with replicas in this directory.
     """
 
-    __slots__ = ("id", "topics")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, id: uuid.UUID = ZERO_UUID, topics: list[TopicData] = DEFAULT) -> None:
         self.id = id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DirectoryData], int]:
-        items = []
-        for item in map(new, repeat(DirectoryData, count)):
-            id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.id = uuid_from(id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = TopicData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.id = uuid_from(id)
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DirectoryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DirectoryData):
-                raise kipwire.Malformed
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(pack_16s(item.id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                TopicData._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.id.bytes))
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -223,8 +139,6 @@ class AssignReplicasToDirsRequest(kipwire.Message):
         directories ([]DirectoryData): The log directories with the replicas assigned to them.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "directories")
-
     NAME = "AssignReplicasToDirsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 73
@@ -238,49 +152,26 @@ class AssignReplicasToDirsRequest(kipwire.Message):
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
         kipwire.Field("directories", "Directories", "[]DirectoryData", default=(), struct=DirectoryData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, broker_id: int = 0, broker_epoch: int = -1, directories: list[DirectoryData] = kipwire.DEFAULT
+        self, *, broker_id: int = 0, broker_epoch: int = -1, directories: list[DirectoryData] = DEFAULT
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
-        self.directories = [] if directories is kipwire.DEFAULT else directories
+        self.directories = [] if directories is DEFAULT else directories
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.directories, pos = DirectoryData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.directories = []
-        else:
-            raise kipwire.Malformed
+        self.directories, pos = read_compact_structs(DirectoryData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        directories = self.directories
-        if type(directories) is not list:
-            directories = as_list(directories)
-        size = len(directories) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iq(self.broker_id, self.broker_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if directories:
-            DirectoryData._write_many(directories, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DirectoryData, self.directories, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["PartitionData", "TopicData", "BeginQuorumEpochRequest"]
 
@@ -19,7 +16,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_iii = struct.Struct(">iii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_iii = struct.Struct(">iii").pack
 
 
@@ -32,48 +28,32 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Epoch in which the sender has been elected leader.
     """
 
-    __slots__ = ("partition_index", "leader_id", "leader_epoch")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        item: PartitionData
-        end = pos + 12 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(PartitionData, count))]
-            rows = PartitionData._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.leader_id,
-                item.leader_epoch,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.leader_id, item.leader_epoch = unpack_iii(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.leader_id, self.leader_epoch = unpack_iii(data, pos)
+        pos += 12
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iii(self.partition_index, self.leader_id, self.leader_epoch))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            add(pack_iii(item.partition_index, item.leader_id, item.leader_epoch))
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
+        item: PartitionData
+        for item, (item.partition_index, item.leader_id, item.leader_epoch) in zip(items, rows):
+            pass
 
 
 class TopicData(kipwire.Struct):
@@ -84,59 +64,36 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(PartitionData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = PartitionData._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name)
-            add(pack_h(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name)
+        add(pack_h(size))
+        add(topic_name)
+        write_structs(PartitionData, self.partitions, add)
 
 
 class BeginQuorumEpochRequest(kipwire.Message):
@@ -148,8 +105,6 @@ class BeginQuorumEpochRequest(kipwire.Message):
             null if not given. Default: null.
         topics ([]TopicData): Replicated logs concerned; in practice the metadata log alone.
     """
-
-    __slots__ = ("cluster_id", "topics")
 
     NAME = "BeginQuorumEpochRequest"
     TYPE = "request"
@@ -163,49 +118,34 @@ class BeginQuorumEpochRequest(kipwire.Message):
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = DEFAULT) -> None:
         self.cluster_id = cluster_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.cluster_id = None
+        if size == -1:
+            self.cluster_id = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.cluster_id = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = TopicData._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(TopicData, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-        add(pack_h(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            TopicData._write_many(topics, add)
+            add(pack_h(size))
+            add(cluster_id)
+        write_structs(TopicData, self.topics, add)

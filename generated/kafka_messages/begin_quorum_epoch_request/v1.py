@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionData", "TopicData", "LeaderEndpoint", "BeginQuorumEpochRequest"]
 
@@ -48,16 +33,14 @@ class PartitionData(kipwire.Struct):
         leader_epoch (int32): Epoch in which the sender has been elected leader.
     """
 
-    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">i16siix").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -73,49 +56,24 @@ class PartitionData(kipwire.Struct):
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        item: PartitionData
-        end = pos + 29 * count
-        if count > 3 and data[pos + 28 : end : 29].count(0) == count:
-            items = [*map(new, repeat(PartitionData, count))]
-            rows = PartitionData._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                voter_directory_id,
-                item.leader_id,
-                item.leader_epoch,
-            ) in zip(items, rows):
-                item.voter_directory_id = uuid_from(voter_directory_id)
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, voter_directory_id, item.leader_id, item.leader_epoch, size = unpack_i16siiB(
-                data, pos
-            )
-            pos += 29
-            item.voter_directory_id = uuid_from(voter_directory_id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, voter_directory_id, self.leader_id, self.leader_epoch, size = unpack_i16siiB(data, pos)
+        pos += 29
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_i16siix(self.partition_index, self.voter_directory_id.bytes, self.leader_id, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            packed = pack_i16siix(
-                item.partition_index, item.voter_directory_id.bytes, item.leader_id, item.leader_epoch
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
+        item: PartitionData
+        for item, (item.partition_index, item.voter_directory_id, item.leader_id, item.leader_epoch) in zip(
+            items, rows
+        ):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -128,77 +86,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): Partitions of the topic in which a new leader epoch begins.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -212,15 +132,13 @@ class LeaderEndpoint(kipwire.Struct):
         port (uint16): TCP port of the leader on this listener.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -228,86 +146,43 @@ class LeaderEndpoint(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[LeaderEndpoint], rows: kipwire.Rows) -> None:
         item: LeaderEndpoint
-        while count:
-            rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(LeaderEndpoint, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(LeaderEndpoint, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderEndpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderEndpoint):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -325,8 +200,6 @@ class BeginQuorumEpochRequest(kipwire.Message):
         leader_endpoints ([]LeaderEndpoint): Addresses at which the new leader can be reached, one per listener (from
             version 1 on, KIP-853).
     """
-
-    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
 
     NAME = "BeginQuorumEpochRequest"
     TYPE = "request"
@@ -350,96 +223,53 @@ class BeginQuorumEpochRequest(kipwire.Message):
             ignorable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         cluster_id: str | None = None,
         voter_id: int = -1,
-        topics: list[TopicData] = kipwire.DEFAULT,
-        leader_endpoints: list[LeaderEndpoint] = kipwire.DEFAULT,
+        topics: list[TopicData] = DEFAULT,
+        leader_endpoints: list[LeaderEndpoint] = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
-        self.leader_endpoints = [] if leader_endpoints is kipwire.DEFAULT else leader_endpoints
+        self.topics = [] if topics is DEFAULT else topics
+        self.leader_endpoints = [] if leader_endpoints is DEFAULT else leader_endpoints
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.voter_id, size = unpack_iB(data, pos)
+            self.cluster_id = "" if size else None
+        self.voter_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.leader_endpoints, pos = LeaderEndpoint._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.leader_endpoints = []
-        else:
-            raise kipwire.Malformed
+        self.leader_endpoints, pos = read_compact_structs(LeaderEndpoint, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_i(self.voter_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        leader_endpoints = self.leader_endpoints
-        if type(leader_endpoints) is not list:
-            leader_endpoints = as_list(leader_endpoints)
-        size = len(leader_endpoints) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if leader_endpoints:
-            LeaderEndpoint._write_many(leader_endpoints, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        write_compact_structs(LeaderEndpoint, self.leader_endpoints, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

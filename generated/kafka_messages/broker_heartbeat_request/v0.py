@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["BrokerHeartbeatRequest"]
 
@@ -35,8 +31,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
             away first.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "current_metadata_offset", "want_fence", "want_shut_down")
-
     NAME = "BrokerHeartbeatRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 63
@@ -45,7 +39,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    DECLARED_TAGS = frozenset({0, 1})
+    OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
@@ -53,6 +47,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
         kipwire.Field("want_fence", "WantFence", "bool", default=False),
         kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -70,22 +65,17 @@ class BrokerHeartbeatRequest(kipwire.Message):
         self.want_shut_down = want_shut_down
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, message.broker_epoch, message.current_metadata_offset, want_fence, want_shut_down, size = (
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, self.current_metadata_offset, want_fence, want_shut_down, size = (
             unpack_iqqBBB(data, pos)
         )
         pos += 23
-        message.want_fence = FALSE_TRUE[want_fence]
-        message.want_shut_down = FALSE_TRUE[want_shut_down]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.want_fence = FALSE_TRUE[want_fence]
+        self.want_shut_down = FALSE_TRUE[want_shut_down]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqqBBx(
             self.broker_id,
             self.broker_epoch,
@@ -93,10 +83,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
             BOOL_BYTE[self.want_fence],
             BOOL_BYTE[self.want_shut_down],
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

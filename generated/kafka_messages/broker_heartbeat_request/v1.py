@@ -4,27 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    is_empty,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.uuids import read_uuids, write_uuids
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section
+from kipwire.wire import tag_section, write_size
 
 __all__ = ["BrokerHeartbeatRequest"]
 
@@ -50,15 +36,6 @@ class BrokerHeartbeatRequest(kipwire.Message):
             on (KIP-858); empty = none.
     """
 
-    __slots__ = (
-        "broker_id",
-        "broker_epoch",
-        "current_metadata_offset",
-        "want_fence",
-        "want_shut_down",
-        "offline_log_dirs",
-    )
-
     NAME = "BrokerHeartbeatRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 63
@@ -67,8 +44,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0, 1})
+    OTHER_TAGS = frozenset({1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
@@ -77,6 +53,7 @@ class BrokerHeartbeatRequest(kipwire.Message):
         kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
         kipwire.Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", default=(), compact=True, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -86,33 +63,28 @@ class BrokerHeartbeatRequest(kipwire.Message):
         current_metadata_offset: int = 0,
         want_fence: bool = False,
         want_shut_down: bool = False,
-        offline_log_dirs: list[uuid.UUID] = kipwire.DEFAULT,
+        offline_log_dirs: list[uuid.UUID] = DEFAULT,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.current_metadata_offset = current_metadata_offset
         self.want_fence = want_fence
         self.want_shut_down = want_shut_down
-        self.offline_log_dirs = [] if offline_log_dirs is kipwire.DEFAULT else offline_log_dirs
+        self.offline_log_dirs = [] if offline_log_dirs is DEFAULT else offline_log_dirs
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.offline_log_dirs = []
-        message.broker_id, message.broker_epoch, message.current_metadata_offset, want_fence, want_shut_down, size = (
+    def _read(self, data: bytes, pos: int) -> int:
+        self.offline_log_dirs = []
+        self.broker_id, self.broker_epoch, self.current_metadata_offset, want_fence, want_shut_down, size = (
             unpack_iqqBBB(data, pos)
         )
         pos += 23
-        message.want_fence = FALSE_TRUE[want_fence]
-        message.want_shut_down = FALSE_TRUE[want_shut_down]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.want_fence = FALSE_TRUE[want_fence]
+        self.want_shut_down = FALSE_TRUE[want_shut_down]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqqBBx(
             self.broker_id,
             self.broker_epoch,
@@ -120,28 +92,18 @@ class BrokerHeartbeatRequest(kipwire.Message):
             BOOL_BYTE[self.want_fence],
             BOOL_BYTE[self.want_shut_down],
         )
-        if self.offline_log_dirs == [] and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                end = pos + (size - 1) * 16
-                if end > len(data):
-                    raise kipwire.Malformed
-                self.offline_log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
-                pos = end
-            elif size == 1:
-                self.offline_log_dirs = []
-            else:
-                raise kipwire.Malformed
+            if not 0 < size < 128:
+                size, pos = read_size(data, pos)
+            self.offline_log_dirs, pos = read_uuids(data, pos, size - 1)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -150,13 +112,12 @@ class BrokerHeartbeatRequest(kipwire.Message):
         if not is_empty(self.offline_log_dirs):
             parts = []
             add = parts.append
-            offline_log_dirs = self.offline_log_dirs
-            if type(offline_log_dirs) is not list:
-                offline_log_dirs = as_list(offline_log_dirs)
+            offline_log_dirs = (
+                self.offline_log_dirs if type(self.offline_log_dirs) is list else as_list(self.offline_log_dirs)
+            )
             size = len(offline_log_dirs) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if offline_log_dirs:
-                add(b"".join([element.bytes for element in offline_log_dirs]))
+            add(write_uuids(offline_log_dirs))
             fields.append((0, b"".join(parts)))
         return fields
 

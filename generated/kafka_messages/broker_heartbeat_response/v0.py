@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["BrokerHeartbeatResponse"]
 
@@ -33,8 +29,6 @@ class BrokerHeartbeatResponse(kipwire.Message):
             needs it to stay up.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "is_caught_up", "is_fenced", "should_shut_down")
-
     NAME = "BrokerHeartbeatResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 63
@@ -50,6 +44,7 @@ class BrokerHeartbeatResponse(kipwire.Message):
         kipwire.Field("is_fenced", "IsFenced", "bool", default=True),
         kipwire.Field("should_shut_down", "ShouldShutDown", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -67,23 +62,18 @@ class BrokerHeartbeatResponse(kipwire.Message):
         self.should_shut_down = should_shut_down
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, is_caught_up, is_fenced, should_shut_down, size = unpack_ihBBBB(
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, is_caught_up, is_fenced, should_shut_down, size = unpack_ihBBBB(
             data, pos
         )
         pos += 10
-        message.is_caught_up = FALSE_TRUE[is_caught_up]
-        message.is_fenced = FALSE_TRUE[is_fenced]
-        message.should_shut_down = FALSE_TRUE[should_shut_down]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.is_caught_up = FALSE_TRUE[is_caught_up]
+        self.is_fenced = FALSE_TRUE[is_fenced]
+        self.should_shut_down = FALSE_TRUE[should_shut_down]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihBBBx(
             self.throttle_time_ms,
             self.error_code,
@@ -91,10 +81,6 @@ class BrokerHeartbeatResponse(kipwire.Message):
             BOOL_BYTE[self.is_fenced],
             BOOL_BYTE[self.should_shut_down],
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

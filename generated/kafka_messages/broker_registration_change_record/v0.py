@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
@@ -31,8 +27,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         fenced (int8, tag 0): Change of fencing: -1 the broker is unfenced, 0 no change, 1 it is fenced.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "fenced")
-
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 17
@@ -40,13 +34,13 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3})
+    OTHER_TAGS = frozenset({1, 2, 3})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
         kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = 0, fenced: int = 0) -> None:
         self.broker_id = broker_id
@@ -54,30 +48,24 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         self.fenced = fenced
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.fenced = 0
-        message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.fenced = 0
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
-        if self.fenced == 0 and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import uuid_from
-from kipwire.wire import ONE_BYTE, as_list, is_empty, new, read_size, read_tag_section, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.uuids import read_uuids, write_uuids
+from kipwire.wire import DEFAULT, ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["BrokerRegistrationChangeRecord"]
 
@@ -39,8 +35,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             partitions; null if there is no change. Since version 3 (KIP-1066). Default: null.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "fenced", "in_controlled_shutdown", "log_dirs", "cordoned_log_dirs")
-
     NAME = "BrokerRegistrationChangeRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 17
@@ -48,8 +42,6 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 3
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2, 3})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
@@ -60,6 +52,7 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
             "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=3
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -68,47 +61,33 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         broker_epoch: int = 0,
         fenced: int = 0,
         in_controlled_shutdown: int = 0,
-        log_dirs: list[uuid.UUID] = kipwire.DEFAULT,
+        log_dirs: list[uuid.UUID] = DEFAULT,
         cordoned_log_dirs: list[uuid.UUID] | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
-        self.log_dirs = [] if log_dirs is kipwire.DEFAULT else log_dirs
+        self.log_dirs = [] if log_dirs is DEFAULT else log_dirs
         self.cordoned_log_dirs = cordoned_log_dirs
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.fenced = 0
-        message.in_controlled_shutdown = 0
-        message.log_dirs = []
-        message.cordoned_log_dirs = None
-        message.broker_id, message.broker_epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.fenced = 0
+        self.in_controlled_shutdown = 0
+        self.log_dirs = []
+        self.cordoned_log_dirs = None
+        self.broker_id, self.broker_epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.broker_id, self.broker_epoch)
-        if (
-            self.fenced == 0
-            and self.in_controlled_shutdown == 0
-            and self.log_dirs == []
-            and self.cordoned_log_dirs is None
-            and not self._unknown_tagged_fields
-        ):
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.fenced,) = unpack_b(data, pos)
             pos += 1
@@ -118,33 +97,20 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                end = pos + (size - 1) * 16
-                if end > len(data):
-                    raise kipwire.Malformed
-                self.log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
-                pos = end
-            elif size == 1:
-                self.log_dirs = []
-            else:
-                raise kipwire.Malformed
+            if not 0 < size < 128:
+                size, pos = read_size(data, pos)
+            self.log_dirs, pos = read_uuids(data, pos, size - 1)
         elif tag == 3:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                end = pos + (size - 1) * 16
-                if end > len(data):
-                    raise kipwire.Malformed
-                self.cordoned_log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
-                pos = end
-            elif size == 1:
-                self.cordoned_log_dirs = []
+                self.cordoned_log_dirs, pos = read_uuids(data, pos, size - 1)
             else:
                 self.cordoned_log_dirs = None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -163,27 +129,23 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
         if not is_empty(self.log_dirs):
             parts = []
             add = parts.append
-            log_dirs = self.log_dirs
-            if type(log_dirs) is not list:
-                log_dirs = as_list(log_dirs)
+            log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
             size = len(log_dirs) + 1
             add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if log_dirs:
-                add(b"".join([element.bytes for element in log_dirs]))
+            add(write_uuids(log_dirs))
             fields.append((2, b"".join(parts)))
         if self.cordoned_log_dirs is not None:
             parts = []
             add = parts.append
-            cordoned_log_dirs = self.cordoned_log_dirs
-            if cordoned_log_dirs is None:
-                size = 0
+            if self.cordoned_log_dirs is None:
+                add(b"\0")
             else:
-                if type(cordoned_log_dirs) is not list:
-                    cordoned_log_dirs = as_list(cordoned_log_dirs)
+                cordoned_log_dirs = (
+                    self.cordoned_log_dirs if type(self.cordoned_log_dirs) is list else as_list(self.cordoned_log_dirs)
+                )
                 size = len(cordoned_log_dirs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if cordoned_log_dirs:
-                add(b"".join([element.bytes for element in cordoned_log_dirs]))
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
+                add(write_uuids(cordoned_log_dirs))
             fields.append((3, b"".join(parts)))
         return fields
 

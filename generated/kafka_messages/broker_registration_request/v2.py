@@ -4,31 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["Listener", "Feature", "BrokerRegistrationRequest"]
 
@@ -54,16 +37,14 @@ class Listener(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    __slots__ = ("name", "host", "port", "security_protocol")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
@@ -72,87 +53,43 @@ class Listener(kipwire.Struct):
         self.security_protocol = security_protocol
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, self.security_protocol, size = unpack_HhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hhx(self.port, self.security_protocol)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
         item: Listener
-        while count:
-            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Listener, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                    item.security_protocol,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Listener, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, item.security_protocol, size = unpack_HhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Listener], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Listener):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hhx(item.port, item.security_protocol)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -167,15 +104,13 @@ class Feature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature that the broker can work with.
     """
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -183,68 +118,32 @@ class Feature(kipwire.Struct):
         self.max_supported_version = max_supported_version
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hhx(self.min_supported_version, self.max_supported_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Feature], rows: kipwire.Rows) -> None:
         item: Feature
-        while count:
-            rows = Feature._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Feature, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.min_supported_version,
-                    item.max_supported_version,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Feature, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Feature], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Feature):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -269,17 +168,6 @@ class BrokerRegistrationRequest(kipwire.Message):
             on.
     """
 
-    __slots__ = (
-        "broker_id",
-        "cluster_id",
-        "incarnation_id",
-        "listeners",
-        "features",
-        "rack",
-        "is_migrating_zk_broker",
-        "log_dirs",
-    )
-
     NAME = "BrokerRegistrationRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 62
@@ -298,6 +186,7 @@ class BrokerRegistrationRequest(kipwire.Message):
         kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
         kipwire.Field("log_dirs", "LogDirs", "[]uuid", default=(), compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -305,142 +194,77 @@ class BrokerRegistrationRequest(kipwire.Message):
         broker_id: int = 0,
         cluster_id: str = "",
         incarnation_id: uuid.UUID = ZERO_UUID,
-        listeners: list[Listener] = kipwire.DEFAULT,
-        features: list[Feature] = kipwire.DEFAULT,
+        listeners: list[Listener] = DEFAULT,
+        features: list[Feature] = DEFAULT,
         rack: str | None = "",
         is_migrating_zk_broker: bool = False,
-        log_dirs: list[uuid.UUID] = kipwire.DEFAULT,
+        log_dirs: list[uuid.UUID] = DEFAULT,
     ) -> None:
         self.broker_id = broker_id
         self.cluster_id = cluster_id
         self.incarnation_id = incarnation_id
-        self.listeners = [] if listeners is kipwire.DEFAULT else listeners
-        self.features = [] if features is kipwire.DEFAULT else features
+        self.listeners = [] if listeners is DEFAULT else listeners
+        self.features = [] if features is DEFAULT else features
         self.rack = rack
         self.is_migrating_zk_broker = is_migrating_zk_broker
-        self.log_dirs = [] if log_dirs is kipwire.DEFAULT else log_dirs
+        self.log_dirs = [] if log_dirs is DEFAULT else log_dirs
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.cluster_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.cluster_id = data[pos:end].decode()
+        pos = end
         incarnation_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.incarnation_id = uuid_from(incarnation_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.listeners, pos = Listener._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.listeners = []
-        else:
-            raise kipwire.Malformed
-
+        self.incarnation_id = uuid_from(incarnation_id)
+        self.listeners, pos = read_compact_structs(Listener, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.features, pos = Feature._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.features = []
-        else:
-            raise kipwire.Malformed
-
+        self.features, pos = read_compact_structs(Feature, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack = data[pos:end].decode()
+            self.rack = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack = ""
         else:
-            message.rack = None
-
+            self.rack = "" if size else None
         is_migrating_zk_broker, size = unpack_BB(data, pos)
         pos += 2
-        message.is_migrating_zk_broker = FALSE_TRUE[is_migrating_zk_broker]
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            end = pos + (size - 1) * 16
-            if end > len(data):
-                raise kipwire.Malformed
-            message.log_dirs = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
-            pos = end
-        elif size == 1:
-            message.log_dirs = []
-        else:
-            raise kipwire.Malformed
+        self.is_migrating_zk_broker = FALSE_TRUE[is_migrating_zk_broker]
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.log_dirs, pos = read_uuids(data, pos, size - 1)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(pack_i(self.broker_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)
-
-        listeners = self.listeners
-        if type(listeners) is not list:
-            listeners = as_list(listeners)
-        size = len(listeners) + 1
         add(pack_16s(self.incarnation_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if listeners:
-            Listener._write_many(listeners, add)
-
-        features = self.features
-        if type(features) is not list:
-            features = as_list(features)
-        size = len(features) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if features:
-            Feature._write_many(features, add)
-
+        write_compact_structs(Listener, self.listeners, add)
+        write_compact_structs(Feature, self.features, add)
         if self.rack is None:
-            rack = b""
-            size = 0
+            add(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack)
-
-        log_dirs = self.log_dirs
-        if type(log_dirs) is not list:
-            log_dirs = as_list(log_dirs)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack)
+        log_dirs = self.log_dirs if type(self.log_dirs) is list else as_list(self.log_dirs)
         size = len(log_dirs) + 1
         add(pack_B(BOOL_BYTE[self.is_migrating_zk_broker]))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if log_dirs:
-            add(b"".join([element.bytes for element in log_dirs]))
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(write_uuids(log_dirs))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

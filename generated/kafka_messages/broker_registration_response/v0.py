@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["BrokerRegistrationResponse"]
 
@@ -30,8 +26,6 @@ class BrokerRegistrationResponse(kipwire.Message):
             (default) = none was assigned. Default: -1.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "broker_epoch")
-
     NAME = "BrokerRegistrationResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 62
@@ -45,6 +39,7 @@ class BrokerRegistrationResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, broker_epoch: int = -1) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -52,23 +47,14 @@ class BrokerRegistrationResponse(kipwire.Message):
         self.broker_epoch = broker_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.broker_epoch, size = unpack_ihqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.broker_epoch, size = unpack_ihqB(data, pos)
         pos += 15
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqx(self.throttle_time_ms, self.error_code, self.broker_epoch)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["EntityData", "ClientQuotaRecord"]
 
@@ -43,100 +26,58 @@ class EntityData(kipwire.Struct):
             where there is no specific quota.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        patience = MANY
-        item: EntityData
-        while count:
-            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EntityData, taken))]
-                for (
-                    item,
-                    item.entity_type,
-                    item.entity_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EntityData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_type = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        else:
+            self.entity_name = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_name = ""
-                else:
-                    item.entity_name = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = 0
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(b"\0")
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
+        item: EntityData
+        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -154,8 +95,6 @@ class ClientQuotaRecord(kipwire.Message):
         remove (bool): True if the quota is deleted, false if it is set to Value.
     """
 
-    __slots__ = ("entity", "key", "value", "remove")
-
     NAME = "ClientQuotaRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 14
@@ -169,71 +108,41 @@ class ClientQuotaRecord(kipwire.Message):
         kipwire.Field("value", "Value", "float64", default=0.0),
         kipwire.Field("remove", "Remove", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, entity: list[EntityData] = kipwire.DEFAULT, key: str = "", value: float = 0.0, remove: bool = False
+        self, *, entity: list[EntityData] = DEFAULT, key: str = "", value: float = 0.0, remove: bool = False
     ) -> None:
-        self.entity = [] if entity is kipwire.DEFAULT else entity
+        self.entity = [] if entity is DEFAULT else entity
         self.key = key
         self.value = value
         self.remove = remove
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.entity, pos = EntityData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.entity = []
-        else:
-            raise kipwire.Malformed
-
+        self.entity, pos = read_compact_structs(EntityData, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.key = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.key = ""
-        else:
-            raise kipwire.Malformed
-
-        message.value, remove, size = unpack_dBB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        self.value, remove, size = unpack_dBB(data, pos)
         pos += 10
-        message.remove = FALSE_TRUE[remove]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.remove = FALSE_TRUE[remove]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        entity = self.entity
-        if type(entity) is not list:
-            entity = as_list(entity)
-        size = len(entity) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if entity:
-            EntityData._write_many(entity, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(EntityData, self.entity, add)
         key = encode_text(self.key)
         size = len(key) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(key)
-
         packed = pack_dBx(self.value, BOOL_BYTE[self.remove])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ConfigRecord"]
 
@@ -38,8 +26,6 @@ class ConfigRecord(kipwire.Message):
         value (string, nullable): New value of the key; null removes the setting.
     """
 
-    __slots__ = ("resource_type", "resource_name", "name", "value")
-
     NAME = "ConfigRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 4
@@ -53,6 +39,7 @@ class ConfigRecord(kipwire.Message):
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, resource_type: int = 0, resource_name: str = "", name: str = "", value: str | None = ""
@@ -63,79 +50,51 @@ class ConfigRecord(kipwire.Message):
         self.value = value
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.resource_type, size = unpack_bB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.resource_name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.resource_name = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.name = data[pos:end].decode()
+            self.value = data[pos:end].decode()
             pos = end
-        elif size:
-            message.name = ""
         else:
-            raise kipwire.Malformed
+            self.value = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.value = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.value = ""
-        else:
-            message.value = None
-
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         resource_name = encode_text(self.resource_name)
         size = len(resource_name) + 1
         add(pack_b(self.resource_type))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(resource_name)
-
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
-
         if self.value is None:
-            value = b""
-            size = 0
+            add(b"\0")
         else:
             value = encode_text(self.value)
             size = len(value) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(value)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    is_empty,
-    new,
-    read_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, is_empty, read_size, read_tag_section
+from kipwire.wire import tag_section, write_size
 
 __all__ = ["TopicPartitions", "ConsumerGroupCurrentMemberAssignmentValue"]
 
@@ -45,11 +31,7 @@ class TopicPartitions(kipwire.Struct):
             order of Partitions. Tagged; null = not recorded.
     """
 
-    __slots__ = ("topic_id", "partitions", "assignment_epochs")
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
@@ -57,77 +39,54 @@ class TopicPartitions(kipwire.Struct):
             "assignment_epochs", "AssignmentEpochs", "[]int32", default=(), nullable=True, compact=True, tag=0
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         topic_id: uuid.UUID = ZERO_UUID,
-        partitions: list[int] = kipwire.DEFAULT,
-        assignment_epochs: list[int] | None = kipwire.DEFAULT,
+        partitions: list[int] = DEFAULT,
+        assignment_epochs: list[int] | None = DEFAULT,
     ) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
-        self.assignment_epochs = [] if assignment_epochs is kipwire.DEFAULT else assignment_epochs
+        self.partitions = [] if partitions is DEFAULT else partitions
+        self.assignment_epochs = [] if assignment_epochs is DEFAULT else assignment_epochs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            item.assignment_epochs = []
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.assignment_epochs = []
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
+    def _write(self, add: kipwire.Add) -> None:
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if item.assignment_epochs == [] and not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)]
+                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.assignment_epochs = []
             else:
                 self.assignment_epochs = None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -136,15 +95,14 @@ class TopicPartitions(kipwire.Struct):
         if not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
-            assignment_epochs = self.assignment_epochs
-            if assignment_epochs is None:
-                size = 0
+            if self.assignment_epochs is None:
+                add(b"\0")
             else:
-                if type(assignment_epochs) is not list:
-                    assignment_epochs = as_list(assignment_epochs)
+                assignment_epochs = (
+                    self.assignment_epochs if type(self.assignment_epochs) is list else as_list(self.assignment_epochs)
+                )
                 size = len(assignment_epochs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if assignment_epochs:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
             fields.append((0, b"".join(parts)))
         return fields
@@ -166,14 +124,6 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
         partitions_pending_revocation ([]TopicPartitions): Partitions the member was told to give up but has not yet
             confirmed, by topic.
     """
-
-    __slots__ = (
-        "member_epoch",
-        "previous_member_epoch",
-        "state",
-        "assigned_partitions",
-        "partitions_pending_revocation",
-    )
 
     NAME = "ConsumerGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"
@@ -203,6 +153,7 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -210,71 +161,32 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        assigned_partitions: list[TopicPartitions] = kipwire.DEFAULT,
-        partitions_pending_revocation: list[TopicPartitions] = kipwire.DEFAULT,
+        assigned_partitions: list[TopicPartitions] = DEFAULT,
+        partitions_pending_revocation: list[TopicPartitions] = DEFAULT,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.assigned_partitions = [] if assigned_partitions is kipwire.DEFAULT else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is DEFAULT else assigned_partitions
         self.partitions_pending_revocation = (
-            [] if partitions_pending_revocation is kipwire.DEFAULT else partitions_pending_revocation
+            [] if partitions_pending_revocation is DEFAULT else partitions_pending_revocation
         )
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.member_epoch, message.previous_member_epoch, message.state, size = unpack_iibB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.member_epoch, self.previous_member_epoch, self.state, size = unpack_iibB(data, pos)
         pos += 10
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.assigned_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.assigned_partitions = []
-        else:
-            raise kipwire.Malformed
-
+        self.assigned_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.partitions_pending_revocation, pos = TopicPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.partitions_pending_revocation = []
-        else:
-            raise kipwire.Malformed
+        self.partitions_pending_revocation, pos = read_compact_structs(TopicPartitions, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        assigned_partitions = self.assigned_partitions
-        if type(assigned_partitions) is not list:
-            assigned_partitions = as_list(assigned_partitions)
-        size = len(assigned_partitions) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if assigned_partitions:
-            TopicPartitions._write_many(assigned_partitions, add)
-
-        partitions_pending_revocation = self.partitions_pending_revocation
-        if type(partitions_pending_revocation) is not list:
-            partitions_pending_revocation = as_list(partitions_pending_revocation)
-        size = len(partitions_pending_revocation) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if partitions_pending_revocation:
-            TopicPartitions._write_many(partitions_pending_revocation, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicPartitions, self.assigned_partitions, add)
+        write_compact_structs(TopicPartitions, self.partitions_pending_revocation, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

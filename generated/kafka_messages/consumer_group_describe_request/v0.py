@@ -4,27 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupDescribeRequest"]
 
@@ -42,8 +26,6 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
             each group.
     """
 
-    __slots__ = ("group_ids", "include_authorized_operations")
-
     NAME = "ConsumerGroupDescribeRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 69
@@ -56,64 +38,26 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
         kipwire.Field("group_ids", "GroupIds", "[]string", default=(), compact=True, entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_ids: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:
-        self.group_ids = [] if group_ids is kipwire.DEFAULT else group_ids
+    def __init__(self, *, group_ids: list[str] = DEFAULT, include_authorized_operations: bool = False) -> None:
+        self.group_ids = [] if group_ids is DEFAULT else group_ids
         self.include_authorized_operations = include_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            group_ids = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                group_ids.append(data[pos:end].decode())
-                pos = end
-            message.group_ids = group_ids
-        elif size == 1:
-            message.group_ids = []
-        else:
-            raise kipwire.Malformed
-
+        self.group_ids, pos = read_compact_texts(data, pos, size)
         include_authorized_operations, size = unpack_BB(data, pos)
         pos += 2
-        message.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        group_ids = self.group_ids
-        if type(group_ids) is not list:
-            group_ids = as_list(group_ids)
-        size = len(group_ids) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if group_ids:
-            for text in group_ids:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.group_ids, add)
         packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,30 +4,15 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.arrays import write_compact_texts, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitions", "Assignment", "Member", "DescribedGroup", "ConsumerGroupDescribeResponse"]
 
@@ -51,84 +36,51 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions in this set.
     """
 
-    __slots__ = ("topic_id", "topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
+        self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = DEFAULT
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -140,59 +92,28 @@ class Assignment(kipwire.Struct):
         topic_partitions ([]TopicPartitions): The assigned partitions, grouped by topic.
     """
 
-    __slots__ = ("topic_partitions",)
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
-        self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
+    def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
+        self.topic_partitions = [] if topic_partitions is DEFAULT else topic_partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Assignment], int]:
-        items = []
-        for item in map(new, repeat(Assignment, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topic_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topic_partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.topic_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Assignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Assignment):
-                raise kipwire.Malformed
-            topic_partitions = item.topic_partitions
-            if type(topic_partitions) is not list:
-                topic_partitions = as_list(topic_partitions)
-            size = len(topic_partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topic_partitions:
-                TopicPartitions._write_many(topic_partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicPartitions, self.topic_partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -216,19 +137,6 @@ class Member(kipwire.Struct):
         target_assignment (Assignment): The partitions the member is meant to own once reconciliation is complete.
     """
 
-    __slots__ = (
-        "member_id",
-        "instance_id",
-        "rack_id",
-        "member_epoch",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "assignment",
-        "target_assignment",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
@@ -251,6 +159,7 @@ class Member(kipwire.Struct):
         kipwire.Field("assignment", "Assignment", "Assignment", default=(), struct=Assignment),
         kipwire.Field("target_assignment", "TargetAssignment", "Assignment", default=(), struct=Assignment),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -261,10 +170,10 @@ class Member(kipwire.Struct):
         member_epoch: int = 0,
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = kipwire.DEFAULT,
+        subscribed_topic_names: list[str] = DEFAULT,
         subscribed_topic_regex: str | None = None,
-        assignment: Assignment = kipwire.DEFAULT,
-        target_assignment: Assignment = kipwire.DEFAULT,
+        assignment: Assignment = DEFAULT,
+        target_assignment: Assignment = DEFAULT,
     ) -> None:
         self.member_id = member_id
         self.instance_id = instance_id
@@ -272,196 +181,111 @@ class Member(kipwire.Struct):
         self.member_epoch = member_epoch
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is kipwire.DEFAULT else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is DEFAULT else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
-        self.assignment = Assignment() if assignment is kipwire.DEFAULT else assignment
-        self.target_assignment = Assignment() if target_assignment is kipwire.DEFAULT else target_assignment
+        self.assignment = Assignment() if assignment is DEFAULT else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT else target_assignment
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
-        items = []
-        for item in map(new, repeat(Member, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack_id = "" if size else None
+        self.member_epoch, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.subscribed_topic_regex = data[pos:end].decode()
+            pos = end
+        else:
+            self.subscribed_topic_regex = "" if size else None
+        self.assignment, pos = read_struct(Assignment, data, pos)
+        self.target_assignment, pos = read_struct(Assignment, data, pos)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.instance_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.instance_id = ""
-            else:
-                item.instance_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.rack_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.rack_id = ""
-            else:
-                item.rack_id = None
-
-            item.member_epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_host = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                subscribed_topic_names = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    subscribed_topic_names.append(data[pos:end].decode())
-                    pos = end
-                item.subscribed_topic_names = subscribed_topic_names
-            elif size == 1:
-                item.subscribed_topic_names = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subscribed_topic_regex = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subscribed_topic_regex = ""
-            else:
-                item.subscribed_topic_regex = None
-
-            (item.assignment,), pos = Assignment._read_many(data, pos, 1)
-
-            (item.target_assignment,), pos = Assignment._read_many(data, pos, 1)
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Member], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Member):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.instance_id is None:
-                instance_id = b""
-                size = 0
-            else:
-                instance_id = encode_text(item.instance_id)
-                size = len(instance_id) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.instance_id is None:
+            add(b"\0")
+        else:
+            instance_id = encode_text(self.instance_id)
+            size = len(instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(instance_id)
-
-            if item.rack_id is None:
-                rack_id = b""
-                size = 0
-            else:
-                rack_id = encode_text(item.rack_id)
-                size = len(rack_id) + 1
+        if self.rack_id is None:
+            add(b"\0")
+        else:
+            rack_id = encode_text(self.rack_id)
+            size = len(rack_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id) + 1
-            add(pack_i(item.member_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_host)
-
-            subscribed_topic_names = item.subscribed_topic_names
-            if type(subscribed_topic_names) is not list:
-                subscribed_topic_names = as_list(subscribed_topic_names)
-            size = len(subscribed_topic_names) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if subscribed_topic_names:
-                for text in subscribed_topic_names:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            if item.subscribed_topic_regex is None:
-                subscribed_topic_regex = b""
-                size = 0
-            else:
-                subscribed_topic_regex = encode_text(item.subscribed_topic_regex)
-                size = len(subscribed_topic_regex) + 1
+        client_id = encode_text(self.client_id)
+        size = len(client_id) + 1
+        add(pack_i(self.member_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_host)
+        write_compact_texts(self.subscribed_topic_names, add)
+        if self.subscribed_topic_regex is None:
+            add(b"\0")
+        else:
+            subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
+            size = len(subscribed_topic_regex) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(subscribed_topic_regex)
-
-            Assignment._write_many((item.assignment,), add)
-
-            Assignment._write_many((item.target_assignment,), add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_struct(Assignment, self.assignment, add)
+        write_struct(Assignment, self.target_assignment, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -476,25 +300,13 @@ class DescribedGroup(kipwire.Struct):
         group_state (string): Name of the state the group is in: Empty, Assigning, Reconciling, Stable or Dead; an empty
             string if there is an error.
         group_epoch (int32): Current epoch of the group, raised by changes of members, subscriptions or topic metadata.
-        assignment_epoch (int32): Group epoch for which the target assignment was computed; it trails GroupEpoch while a
-            new one is due.
+        assignment_epoch (int32): Group epoch for which the target assignment was computed; it trails group_epoch while
+            a new one is due.
         assignor_name (string): Name of the server-side assignor chosen for the group.
         members ([]Member): The current members of the group.
         authorized_operations (int32): Bit field of the operations the requester may perform on the group; -2147483648
             if they were not asked for. Default: -2147483648.
     """
-
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "group_epoch",
-        "assignment_epoch",
-        "assignor_name",
-        "members",
-        "authorized_operations",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -508,6 +320,7 @@ class DescribedGroup(kipwire.Struct):
         kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -519,7 +332,7 @@ class DescribedGroup(kipwire.Struct):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         assignor_name: str = "",
-        members: list[Member] = kipwire.DEFAULT,
+        members: list[Member] = DEFAULT,
         authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
@@ -529,131 +342,75 @@ class DescribedGroup(kipwire.Struct):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.assignor_name = assignor_name
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self.authorized_operations = authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroup, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_state = data[pos:end].decode()
+        pos = end
+        self.group_epoch, self.assignment_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.assignor_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.members, pos = read_compact_structs(Member, data, pos, size)
+        self.authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_state = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_state = ""
-            else:
-                raise kipwire.Malformed
-
-            item.group_epoch, item.assignment_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.assignor_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.assignor_name = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.members, pos = Member._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.members = []
-            else:
-                raise kipwire.Malformed
-
-            item.authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroup):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            group_state = encode_text(item.group_state)
-            size = len(group_state) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_state)
-
-            assignor_name = encode_text(item.assignor_name)
-            size = len(assignor_name) + 1
-            add(pack_ii(item.group_epoch, item.assignment_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(assignor_name)
-
-            members = item.members
-            if type(members) is not list:
-                members = as_list(members)
-            size = len(members) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if members:
-                Member._write_many(members, add)
-
-            packed = pack_ix(item.authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        group_state = encode_text(self.group_state)
+        size = len(group_state) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_state)
+        assignor_name = encode_text(self.assignor_name)
+        size = len(assignor_name) + 1
+        add(pack_ii(self.group_epoch, self.assignment_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(assignor_name)
+        write_compact_structs(Member, self.members, add)
+        packed = pack_ix(self.authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -668,8 +425,6 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
         groups ([]DescribedGroup): One description per requested group.
     """
 
-    __slots__ = ("throttle_time_ms", "groups")
-
     NAME = "ConsumerGroupDescribeResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 69
@@ -682,46 +437,23 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = DescribedGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(DescribedGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            DescribedGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribedGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitions", "ConsumerGroupHeartbeatRequest"]
 
@@ -45,62 +29,36 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the owned partitions of this topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -130,19 +88,6 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         topic_partitions ([]TopicPartitions, nullable): Partitions the member currently owns, grouped by topic; null if
             unchanged since the last heartbeat. Default: null.
     """
-
-    __slots__ = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "server_assignor",
-        "topic_partitions",
-    )
 
     NAME = "ConsumerGroupHeartbeatRequest"
     TYPE = "request"
@@ -182,6 +127,7 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -209,205 +155,123 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
         self.topic_partitions = topic_partitions
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.member_epoch, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.instance_id = data[pos:end].decode()
+            self.instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.instance_id = ""
         else:
-            message.instance_id = None
-
+            self.instance_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
-        message.rebalance_timeout_ms, size = unpack_iB(data, pos)
+            self.rack_id = "" if size else None
+        self.rebalance_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            subscribed_topic_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                subscribed_topic_names.append(data[pos:end].decode())
-                pos = end
-            message.subscribed_topic_names = subscribed_topic_names
-        elif size == 1:
-            message.subscribed_topic_names = []
+        if size:
+            self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
         else:
-            message.subscribed_topic_names = None
-
+            self.subscribed_topic_names = None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.subscribed_topic_regex = data[pos:end].decode()
+            self.subscribed_topic_regex = data[pos:end].decode()
             pos = end
-        elif size:
-            message.subscribed_topic_regex = ""
         else:
-            message.subscribed_topic_regex = None
-
+            self.subscribed_topic_regex = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.server_assignor = data[pos:end].decode()
+            self.server_assignor = data[pos:end].decode()
             pos = end
-        elif size:
-            message.server_assignor = ""
         else:
-            message.server_assignor = None
-
+            self.server_assignor = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topic_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topic_partitions = []
+        if size:
+            self.topic_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
         else:
-            message.topic_partitions = None
+            self.topic_partitions = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
+        add(pack_i(self.member_epoch))
         if self.instance_id is None:
-            instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-        add(pack_i(self.member_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(instance_id)
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
-        subscribed_topic_names = self.subscribed_topic_names
-        if subscribed_topic_names is None:
-            size = 0
-        else:
-            if type(subscribed_topic_names) is not list:
-                subscribed_topic_names = as_list(subscribed_topic_names)
-            size = len(subscribed_topic_names) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
         add(pack_i(self.rebalance_timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if subscribed_topic_names:
-            for text in subscribed_topic_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+        if self.subscribed_topic_names is None:
+            add(b"\0")
+        else:
+            write_compact_texts(self.subscribed_topic_names, add)
         if self.subscribed_topic_regex is None:
-            subscribed_topic_regex = b""
-            size = 0
+            add(b"\0")
         else:
             subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subscribed_topic_regex)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(subscribed_topic_regex)
         if self.server_assignor is None:
-            server_assignor = b""
-            size = 0
+            add(b"\0")
         else:
             server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(server_assignor)
-
-        topic_partitions = self.topic_partitions
-        if topic_partitions is None:
-            size = 0
-        else:
-            if type(topic_partitions) is not list:
-                topic_partitions = as_list(topic_partitions)
-            size = len(topic_partitions) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topic_partitions:
-            TopicPartitions._write_many(topic_partitions, add)
-
-        if not self._unknown_tagged_fields:
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(server_assignor)
+        if self.topic_partitions is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(TopicPartitions, self.topic_partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

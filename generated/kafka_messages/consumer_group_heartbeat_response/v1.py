@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v0
 from .v0 import TopicPartitions, Assignment
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["TopicPartitions", "Assignment", "ConsumerGroupHeartbeatResponse"]
 

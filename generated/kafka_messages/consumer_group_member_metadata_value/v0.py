@@ -4,27 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["ClassicProtocol", "ClassicMemberMetadata", "ConsumerGroupMemberMetadataValue"]
 
@@ -40,89 +26,56 @@ class ClassicProtocol(kipwire.Struct):
         metadata (bytes): The member's serialized subscription for this protocol.
     """
 
-    __slots__ = ("name", "metadata")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
         self.name = name
         self.metadata = metadata
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClassicProtocol], int]:
-        items = []
-        for item in map(new, repeat(ClassicProtocol, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.metadata = data[pos:end]
-                pos = end
-            elif size:
-                item.metadata = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ClassicProtocol], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ClassicProtocol):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            metadata = item.metadata
-            if type(metadata) is not bytes:
-                metadata = as_bytes(metadata)
-            size = len(metadata) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(metadata)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.metadata = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        size = len(metadata) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(metadata)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -136,8 +89,6 @@ class ClassicMemberMetadata(kipwire.Struct):
             joining.
     """
 
-    __slots__ = ("session_timeout_ms", "supported_protocols")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
@@ -150,55 +101,24 @@ class ClassicMemberMetadata(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, session_timeout_ms: int = 0, supported_protocols: list[ClassicProtocol] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, session_timeout_ms: int = 0, supported_protocols: list[ClassicProtocol] = DEFAULT) -> None:
         self.session_timeout_ms = session_timeout_ms
-        self.supported_protocols = [] if supported_protocols is kipwire.DEFAULT else supported_protocols
+        self.supported_protocols = [] if supported_protocols is DEFAULT else supported_protocols
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClassicMemberMetadata], int]:
-        items = []
-        for item in map(new, repeat(ClassicMemberMetadata, count)):
-            item.session_timeout_ms, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.supported_protocols, pos = ClassicProtocol._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.supported_protocols = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.session_timeout_ms, size = unpack_iB(data, pos)
+        pos += 5
+        self.supported_protocols, pos = read_compact_structs(ClassicProtocol, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ClassicMemberMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ClassicMemberMetadata):
-                raise kipwire.Malformed
-            supported_protocols = item.supported_protocols
-            if type(supported_protocols) is not list:
-                supported_protocols = as_list(supported_protocols)
-            size = len(supported_protocols) + 1
-            add(pack_i(item.session_timeout_ms))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if supported_protocols:
-                ClassicProtocol._write_many(supported_protocols, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.session_timeout_ms))
+        write_compact_structs(ClassicProtocol, self.supported_protocols, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -223,18 +143,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             protocol in this group; null (default) = it uses the KIP-848 protocol.
     """
 
-    __slots__ = (
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "subscribed_topic_names",
-        "subscribed_topic_regex",
-        "rebalance_timeout_ms",
-        "server_assignor",
-        "_lazy_classic_member_metadata",
-    )
-
     NAME = "ConsumerGroupMemberMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 5
@@ -242,8 +150,6 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
         kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
@@ -265,6 +171,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
             tag=0,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -273,216 +180,146 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = kipwire.DEFAULT,
+        subscribed_topic_names: list[str] = DEFAULT,
         subscribed_topic_regex: str | None = "",
         rebalance_timeout_ms: int = -1,
         server_assignor: str | None = "",
-        classic_member_metadata: ClassicMemberMetadata | None = kipwire.DEFAULT,
+        classic_member_metadata: ClassicMemberMetadata | None = DEFAULT,
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is kipwire.DEFAULT else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is DEFAULT else subscribed_topic_names
         self.subscribed_topic_regex = subscribed_topic_regex
         self.rebalance_timeout_ms = rebalance_timeout_ms
         self.server_assignor = server_assignor
         self._lazy_classic_member_metadata: object = classic_member_metadata
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message._lazy_classic_member_metadata = kipwire.DEFAULT
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_classic_member_metadata = DEFAULT
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.instance_id = data[pos:end].decode()
+            self.instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.instance_id = ""
         else:
-            message.instance_id = None
-
+            self.instance_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
+            self.rack_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.client_id = data[pos:end].decode()
+            self.subscribed_topic_regex = data[pos:end].decode()
             pos = end
-        elif size:
-            message.client_id = ""
         else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_host = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_host = ""
-        else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            subscribed_topic_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                subscribed_topic_names.append(data[pos:end].decode())
-                pos = end
-            message.subscribed_topic_names = subscribed_topic_names
-        elif size == 1:
-            message.subscribed_topic_names = []
-        else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.subscribed_topic_regex = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.subscribed_topic_regex = ""
-        else:
-            message.subscribed_topic_regex = None
-
-        message.rebalance_timeout_ms, size = unpack_iB(data, pos)
+            self.subscribed_topic_regex = "" if size else None
+        self.rebalance_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.server_assignor = data[pos:end].decode()
+            self.server_assignor = data[pos:end].decode()
             pos = end
-        elif size:
-            message.server_assignor = ""
         else:
-            message.server_assignor = None
+            self.server_assignor = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.instance_id is None:
-            instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(instance_id)
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
-
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
-
-        subscribed_topic_names = self.subscribed_topic_names
-        if type(subscribed_topic_names) is not list:
-            subscribed_topic_names = as_list(subscribed_topic_names)
-        size = len(subscribed_topic_names) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if subscribed_topic_names:
-            for text in subscribed_topic_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+        write_compact_texts(self.subscribed_topic_names, add)
         if self.subscribed_topic_regex is None:
-            subscribed_topic_regex = b""
-            size = 0
+            add(b"\0")
         else:
             subscribed_topic_regex = encode_text(self.subscribed_topic_regex)
             size = len(subscribed_topic_regex) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(subscribed_topic_regex)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(subscribed_topic_regex)
+        add(pack_i(self.rebalance_timeout_ms))
         if self.server_assignor is None:
-            server_assignor = b""
-            size = 0
+            add(b"\0")
         else:
             server_assignor = encode_text(self.server_assignor)
             size = len(server_assignor) + 1
-        add(pack_i(self.rebalance_timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(server_assignor)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(server_assignor)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if self._lazy_classic_member_metadata is kipwire.DEFAULT and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size == 1:
-                (self._lazy_classic_member_metadata,), pos = ClassicMemberMetadata._read_many(data, pos, 1)
-            elif size == 0:
+            if size == 0:
                 self._lazy_classic_member_metadata = None
+            elif size == 1:
+                self._lazy_classic_member_metadata, pos = read_struct(ClassicMemberMetadata, data, pos)
             else:
                 raise kipwire.Malformed
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
         if (
-            self._lazy_classic_member_metadata is not kipwire.DEFAULT
+            self._lazy_classic_member_metadata is not DEFAULT
             and self.classic_member_metadata != ClassicMemberMetadata()
         ):
             parts = []
@@ -491,7 +328,7 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
                 add(b"\0")
             else:
                 add(b"\x01")
-                ClassicMemberMetadata._write_many((self.classic_member_metadata,), add)
+                write_struct(ClassicMemberMetadata, self.classic_member_metadata, add)
             fields.append((0, b"".join(parts)))
         return fields
 

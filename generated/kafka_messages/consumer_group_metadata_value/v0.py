@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupMetadataValue"]
 
@@ -31,8 +27,6 @@ class ConsumerGroupMetadataValue(kipwire.Message):
             changes to them; 0 if not set (tagged).
     """
 
-    __slots__ = ("epoch", "metadata_hash")
-
     NAME = "ConsumerGroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 3
@@ -40,42 +34,35 @@ class ConsumerGroupMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.metadata_hash = 0
-        message.epoch, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.metadata_hash = 0
+        self.epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.epoch)
-        if self.metadata_hash == 0 and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.metadata_hash,) = unpack_q(data, pos)
             pos += 8
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionMetadata", "TopicMetadata", "ConsumerGroupPartitionMetadataValue"]
 
@@ -43,75 +29,29 @@ class PartitionMetadata(kipwire.Struct):
         racks ([]string): Racks of the brokers that hold replicas of the partition.
     """
 
-    __slots__ = ("partition", "racks")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("racks", "Racks", "[]string", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition: int = 0, racks: list[str] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, partition: int = 0, racks: list[str] = DEFAULT) -> None:
         self.partition = partition
-        self.racks = [] if racks is kipwire.DEFAULT else racks
+        self.racks = [] if racks is DEFAULT else racks
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionMetadata], int]:
-        items = []
-        for item in map(new, repeat(PartitionMetadata, count)):
-            item.partition, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                racks = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    racks.append(data[pos:end].decode())
-                    pos = end
-                item.racks = racks
-            elif size == 1:
-                item.racks = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, size = unpack_iB(data, pos)
+        pos += 5
+        self.racks, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionMetadata):
-                raise kipwire.Malformed
-            racks = item.racks
-            if type(racks) is not list:
-                racks = as_list(racks)
-            size = len(racks) + 1
-            add(pack_i(item.partition))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if racks:
-                for text in racks:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.partition))
+        write_compact_texts(self.racks, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -127,8 +67,6 @@ class TopicMetadata(kipwire.Struct):
             not in use.
     """
 
-    __slots__ = ("topic_id", "topic_name", "num_partitions", "partition_metadata")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -143,6 +81,7 @@ class TopicMetadata(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -150,75 +89,38 @@ class TopicMetadata(kipwire.Struct):
         topic_id: uuid.UUID = ZERO_UUID,
         topic_name: str = "",
         num_partitions: int = 0,
-        partition_metadata: list[PartitionMetadata] = kipwire.DEFAULT,
+        partition_metadata: list[PartitionMetadata] = DEFAULT,
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
         self.num_partitions = num_partitions
-        self.partition_metadata = [] if partition_metadata is kipwire.DEFAULT else partition_metadata
+        self.partition_metadata = [] if partition_metadata is DEFAULT else partition_metadata
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicMetadata], int]:
-        items = []
-        for item in map(new, repeat(TopicMetadata, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        self.num_partitions, size = unpack_iB(data, pos)
+        pos += 5
+        self.partition_metadata, pos = read_compact_structs(PartitionMetadata, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.num_partitions, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partition_metadata, pos = PartitionMetadata._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partition_metadata = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicMetadata):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partition_metadata = item.partition_metadata
-            if type(partition_metadata) is not list:
-                partition_metadata = as_list(partition_metadata)
-            size = len(partition_metadata) + 1
-            add(pack_i(item.num_partitions))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_metadata:
-                PartitionMetadata._write_many(partition_metadata, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        add(pack_i(self.num_partitions))
+        write_compact_structs(PartitionMetadata, self.partition_metadata, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -231,8 +133,6 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
         topics ([]TopicMetadata): The topics the group subscribes to, as last seen.
     """
 
-    __slots__ = ("topics",)
-
     NAME = "ConsumerGroupPartitionMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 4
@@ -241,44 +141,21 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", default=(), struct=TopicMetadata, compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[TopicMetadata] = kipwire.DEFAULT) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[TopicMetadata] = DEFAULT) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicMetadata._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicMetadata, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicMetadata._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicMetadata, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

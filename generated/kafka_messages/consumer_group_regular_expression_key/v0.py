@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["ConsumerGroupRegularExpressionKey"]
 
@@ -27,8 +23,6 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
         regular_expression (string): The pattern as the members gave it (RE2J syntax).
     """
 
-    __slots__ = ("group_id", "regular_expression")
-
     NAME = "ConsumerGroupRegularExpressionKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 16
@@ -40,39 +34,34 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default=""),
         kipwire.Field("regular_expression", "RegularExpression", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", regular_expression: str = "") -> None:
         self.group_id = group_id
         self.regular_expression = regular_expression
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.regular_expression = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.regular_expression = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         regular_expression = encode_text(self.regular_expression)
         size = len(regular_expression)
         add(pack_h(size))

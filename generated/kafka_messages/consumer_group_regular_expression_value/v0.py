@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupRegularExpressionValue"]
 
@@ -40,8 +26,6 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         timestamp (int64): When the pattern was resolved, in milliseconds since the Unix epoch.
     """
 
-    __slots__ = ("topics", "version", "timestamp")
-
     NAME = "ConsumerGroupRegularExpressionValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 16
@@ -54,64 +38,26 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
         kipwire.Field("version", "Version", "int64", default=0),
         kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[str] = kipwire.DEFAULT, version: int = 0, timestamp: int = 0) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[str] = DEFAULT, version: int = 0, timestamp: int = 0) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self.version = version
         self.timestamp = timestamp
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            topics = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                topics.append(data[pos:end].decode())
-                pos = end
-            message.topics = topics
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.version, message.timestamp, size = unpack_qqB(data, pos)
+        self.topics, pos = read_compact_texts(data, pos, size)
+        self.version, self.timestamp, size = unpack_qqB(data, pos)
         pos += 17
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            for text in topics:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.topics, add)
         packed = pack_qqx(self.version, self.timestamp)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["ConsumerGroupTargetAssignmentMetadataKey"]
 
@@ -26,8 +22,6 @@ class ConsumerGroupTargetAssignmentMetadataKey(kipwire.Message):
         group_id (string): Id of the consumer group.
     """
 
-    __slots__ = ("group_id",)
-
     NAME = "ConsumerGroupTargetAssignmentMetadataKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 6
@@ -36,24 +30,22 @@ class ConsumerGroupTargetAssignmentMetadataKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "") -> None:
         self.group_id = group_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 
 __all__ = ["TopicPartition", "ConsumerProtocolAssignment"]
 
@@ -29,60 +26,40 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic the member gets.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-        items = []
-        for item in map(new, repeat(TopicPartition, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartition):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class ConsumerProtocolAssignment(kipwire.Message):
@@ -94,8 +71,6 @@ class ConsumerProtocolAssignment(kipwire.Message):
         user_data (bytes, nullable): Opaque bytes the assignor of the leader passes to the assignor of the member, e.g.
             used by Kafka Streams; null if there are none. Default: null.
     """
-
-    __slots__ = ("assigned_partitions", "user_data")
 
     NAME = "ConsumerProtocolAssignment"
     TYPE = "data"
@@ -110,53 +85,34 @@ class ConsumerProtocolAssignment(kipwire.Message):
         ),
         kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, assigned_partitions: list[TopicPartition] = kipwire.DEFAULT, user_data: bytes | None = None
-    ) -> None:
-        self.assigned_partitions = [] if assigned_partitions is kipwire.DEFAULT else assigned_partitions
+    def __init__(self, *, assigned_partitions: list[TopicPartition] = DEFAULT, user_data: bytes | None = None) -> None:
+        self.assigned_partitions = [] if assigned_partitions is DEFAULT else assigned_partitions
         self.user_data = user_data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.assigned_partitions, pos = TopicPartition._read_many(data, pos, size)
-        elif size == 0:
-            message.assigned_partitions = []
+        self.assigned_partitions, pos = read_structs(TopicPartition, data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size == -1:
+            self.user_data = None
         else:
-            raise kipwire.Malformed
-
-        (size,) = unpack_i(data, pos)
-        pos += 4
-        if size >= 0:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.user_data = data[pos:end]
+            self.user_data = data[pos:end]
             pos = end
-        elif size == -1:
-            message.user_data = None
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        assigned_partitions = self.assigned_partitions
-        if type(assigned_partitions) is not list:
-            assigned_partitions = as_list(assigned_partitions)
-        size = len(assigned_partitions)
-        add(pack_i(size))
-        if assigned_partitions:
-            TopicPartition._write_many(assigned_partitions, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(TopicPartition, self.assigned_partitions, add)
         if self.user_data is None:
-            user_data = b""
-            size = -1
+            add(pack_i(-1))
         else:
-            user_data = self.user_data
-            if type(user_data) is not bytes:
-                user_data = as_bytes(user_data)
+            user_data = self.user_data if type(self.user_data) is bytes else as_bytes(self.user_data)
             size = len(user_data)
-        add(pack_i(size))
-        add(user_data)
+            add(pack_i(size))
+            add(user_data)

@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import DEFAULT, as_bytes
 
 __all__ = ["ConsumerProtocolSubscription"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -31,8 +26,6 @@ class ConsumerProtocolSubscription(kipwire.Message):
             if it needs none. Default: null.
     """
 
-    __slots__ = ("topics", "user_data")
-
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -44,63 +37,34 @@ class ConsumerProtocolSubscription(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]string", default=()),
         kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[str] = kipwire.DEFAULT, user_data: bytes | None = None) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[str] = DEFAULT, user_data: bytes | None = None) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self.user_data = user_data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            topics = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                topics.append(data[pos:end].decode())
-                pos = end
-            message.topics = topics
-        elif size == 0:
-            message.topics = []
+        self.topics, pos = read_texts(data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size == -1:
+            self.user_data = None
         else:
-            raise kipwire.Malformed
-
-        (size,) = unpack_i(data, pos)
-        pos += 4
-        if size >= 0:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.user_data = data[pos:end]
+            self.user_data = data[pos:end]
             pos = end
-        elif size == -1:
-            message.user_data = None
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            for text in topics:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.topics, add)
         if self.user_data is None:
-            user_data = b""
-            size = -1
+            add(pack_i(-1))
         else:
-            user_data = self.user_data
-            if type(user_data) is not bytes:
-                user_data = as_bytes(user_data)
+            user_data = self.user_data if type(self.user_data) is bytes else as_bytes(self.user_data)
             size = len(user_data)
-        add(pack_i(size))
-        add(user_data)
+            add(pack_i(size))
+            add(user_data)

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 
 __all__ = ["TopicPartition", "ConsumerProtocolSubscription"]
 
@@ -29,60 +26,40 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions owned in that topic.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-        items = []
-        for item in map(new, repeat(TopicPartition, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartition):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class ConsumerProtocolSubscription(kipwire.Message):
@@ -95,11 +72,9 @@ class ConsumerProtocolSubscription(kipwire.Message):
             if it needs none. Default: null.
         owned_partitions ([]TopicPartition): Partitions the consumer holds as it joins, needed for cooperative
             rebalancing. Since version 1 (KIP-429).
-        generation_id (int32): Group generation in which OwnedPartitions were assigned, so that outdated claims can be
+        generation_id (int32): Group generation in which owned_partitions were assigned, so that outdated claims can be
             told apart; -1 if unknown. Since version 2 (KIP-792). Default: -1.
     """
-
-    __slots__ = ("topics", "user_data", "owned_partitions", "generation_id")
 
     NAME = "ConsumerProtocolSubscription"
     TYPE = "data"
@@ -116,94 +91,50 @@ class ConsumerProtocolSubscription(kipwire.Message):
         ),
         kipwire.Field("generation_id", "GenerationId", "int32", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        topics: list[str] = kipwire.DEFAULT,
+        topics: list[str] = DEFAULT,
         user_data: bytes | None = None,
-        owned_partitions: list[TopicPartition] = kipwire.DEFAULT,
+        owned_partitions: list[TopicPartition] = DEFAULT,
         generation_id: int = -1,
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.user_data = user_data
-        self.owned_partitions = [] if owned_partitions is kipwire.DEFAULT else owned_partitions
+        self.owned_partitions = [] if owned_partitions is DEFAULT else owned_partitions
         self.generation_id = generation_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            topics = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                topics.append(data[pos:end].decode())
-                pos = end
-            message.topics = topics
-        elif size == 0:
-            message.topics = []
+        self.topics, pos = read_texts(data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size == -1:
+            self.user_data = None
         else:
-            raise kipwire.Malformed
-
-        (size,) = unpack_i(data, pos)
-        pos += 4
-        if size >= 0:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.user_data = data[pos:end]
+            self.user_data = data[pos:end]
             pos = end
-        elif size == -1:
-            message.user_data = None
-        else:
-            raise kipwire.Malformed
-
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.owned_partitions, pos = TopicPartition._read_many(data, pos, size)
-        elif size == 0:
-            message.owned_partitions = []
-        else:
-            raise kipwire.Malformed
-
-        (message.generation_id,) = unpack_i(data, pos)
+        self.owned_partitions, pos = read_structs(TopicPartition, data, pos, size)
+        (self.generation_id,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            for text in topics:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.topics, add)
         if self.user_data is None:
-            user_data = b""
-            size = -1
+            add(pack_i(-1))
         else:
-            user_data = self.user_data
-            if type(user_data) is not bytes:
-                user_data = as_bytes(user_data)
+            user_data = self.user_data if type(self.user_data) is bytes else as_bytes(self.user_data)
             size = len(user_data)
-        add(pack_i(size))
-        add(user_data)
-
-        owned_partitions = self.owned_partitions
-        if type(owned_partitions) is not list:
-            owned_partitions = as_list(owned_partitions)
-        size = len(owned_partitions)
-        add(pack_i(size))
-        if owned_partitions:
-            TopicPartition._write_many(owned_partitions, add)
-
+            add(pack_i(size))
+            add(user_data)
+        write_structs(TopicPartition, self.owned_partitions, add)
         add(pack_i(self.generation_id))

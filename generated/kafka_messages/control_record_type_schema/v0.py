@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ControlRecordTypeSchema"]
 
@@ -28,8 +23,6 @@ class ControlRecordTypeSchema(kipwire.Message):
             snapshot footer, 5 kraft version, 6 kraft voters.
     """
 
-    __slots__ = ("type",)
-
     NAME = "ControlRecordTypeSchema"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -38,16 +31,15 @@ class ControlRecordTypeSchema(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("type", "Type", "int16", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, type: int = 0) -> None:
         self.type = type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.type,) = unpack_h(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.type,) = unpack_h(data, pos)
         pos += 2
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.type))

@@ -4,31 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["Listener", "Feature", "ControllerRegistrationRequest"]
 
@@ -50,16 +33,14 @@ class Listener(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    __slots__ = ("name", "host", "port", "security_protocol")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
@@ -68,87 +49,43 @@ class Listener(kipwire.Struct):
         self.security_protocol = security_protocol
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, self.security_protocol, size = unpack_HhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hhx(self.port, self.security_protocol)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
         item: Listener
-        while count:
-            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Listener, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                    item.security_protocol,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Listener, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, item.security_protocol, size = unpack_HhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Listener], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Listener):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hhx(item.port, item.security_protocol)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -162,15 +99,13 @@ class Feature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature this controller can work with.
     """
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -178,68 +113,32 @@ class Feature(kipwire.Struct):
         self.max_supported_version = max_supported_version
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hhx(self.min_supported_version, self.max_supported_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Feature], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Feature], rows: kipwire.Rows) -> None:
         item: Feature
-        while count:
-            rows = Feature._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Feature, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.min_supported_version,
-                    item.max_supported_version,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Feature, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Feature], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Feature):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -258,8 +157,6 @@ class ControllerRegistrationRequest(kipwire.Message):
         features ([]Feature): The features this controller supports, with the range of levels it can handle (KIP-584).
     """
 
-    __slots__ = ("controller_id", "incarnation_id", "zk_migration_ready", "listeners", "features")
-
     NAME = "ControllerRegistrationRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 70
@@ -275,6 +172,7 @@ class ControllerRegistrationRequest(kipwire.Message):
         kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
         kipwire.Field("features", "Features", "[]Feature", default=(), struct=Feature, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -282,71 +180,32 @@ class ControllerRegistrationRequest(kipwire.Message):
         controller_id: int = 0,
         incarnation_id: uuid.UUID = ZERO_UUID,
         zk_migration_ready: bool = False,
-        listeners: list[Listener] = kipwire.DEFAULT,
-        features: list[Feature] = kipwire.DEFAULT,
+        listeners: list[Listener] = DEFAULT,
+        features: list[Feature] = DEFAULT,
     ) -> None:
         self.controller_id = controller_id
         self.incarnation_id = incarnation_id
         self.zk_migration_ready = zk_migration_ready
-        self.listeners = [] if listeners is kipwire.DEFAULT else listeners
-        self.features = [] if features is kipwire.DEFAULT else features
+        self.listeners = [] if listeners is DEFAULT else listeners
+        self.features = [] if features is DEFAULT else features
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.controller_id, incarnation_id, zk_migration_ready, size = unpack_i16sBB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.controller_id, incarnation_id, zk_migration_ready, size = unpack_i16sBB(data, pos)
         pos += 22
-        message.incarnation_id = uuid_from(incarnation_id)
-        message.zk_migration_ready = FALSE_TRUE[zk_migration_ready]
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.listeners, pos = Listener._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.listeners = []
-        else:
-            raise kipwire.Malformed
-
+        self.incarnation_id = uuid_from(incarnation_id)
+        self.zk_migration_ready = FALSE_TRUE[zk_migration_ready]
+        self.listeners, pos = read_compact_structs(Listener, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.features, pos = Feature._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.features = []
-        else:
-            raise kipwire.Malformed
+        self.features, pos = read_compact_structs(Feature, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        listeners = self.listeners
-        if type(listeners) is not list:
-            listeners = as_list(listeners)
-        size = len(listeners) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i16sB(self.controller_id, self.incarnation_id.bytes, BOOL_BYTE[self.zk_migration_ready]))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if listeners:
-            Listener._write_many(listeners, add)
-
-        features = self.features
-        if type(features) is not list:
-            features = as_list(features)
-        size = len(features) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if features:
-            Feature._write_many(features, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Listener, self.listeners, add)
+        write_compact_structs(Feature, self.features, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

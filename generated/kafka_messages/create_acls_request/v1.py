@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
@@ -22,7 +19,6 @@ unpack_i = struct.Struct(">i").unpack_from
 pack_bb = struct.Struct(">bb").pack
 pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class AclCreation(kipwire.Struct):
@@ -33,8 +29,8 @@ class AclCreation(kipwire.Struct):
             delegation token, 7 user.
         resource_name (string): Name of the protected resource, or the prefix if the pattern type is prefixed; "*" with
             a literal pattern covers every resource of the type.
-        resource_pattern_type (int8): How ResourceName is matched: 3 literal (default), 4 prefixed (KIP-290). Only these
-            two can be stored. Default: 3.
+        resource_pattern_type (int8): How resource_name is matched: 3 literal (default), 4 prefixed (KIP-290). Only
+            these two can be stored. Default: 3.
         principal (string): Who the entry applies to, written as type and name, for example User:alice; User:* means
             everybody.
         host (string): Client address the entry applies to; "*" means any address.
@@ -43,16 +39,6 @@ class AclCreation(kipwire.Struct):
             describe tokens, 15 two-phase commit.
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
-
-    __slots__ = (
-        "resource_type",
-        "resource_name",
-        "resource_pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
 
     FLEXIBLE = False
     FIELDS = (
@@ -64,6 +50,7 @@ class AclCreation(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -84,63 +71,46 @@ class AclCreation(kipwire.Struct):
         self.operation = operation
         self.permission_type = permission_type
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
-        items = []
-        for item in map(new, repeat(AclCreation, count)):
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.resource_pattern_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type = unpack_bb(data, pos)
+        pos += 2
+        return pos
 
-            item.resource_pattern_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.operation, item.permission_type = unpack_bb(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AclCreation], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AclCreation):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            principal = encode_text(item.principal)
-            size = len(principal)
-            add(pack_bh(item.resource_pattern_type, size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host)
-            add(pack_h(size))
-            add(host)
-
-            add(pack_bb(item.operation, item.permission_type))
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        principal = encode_text(self.principal)
+        size = len(principal)
+        add(pack_bh(self.resource_pattern_type, size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host)
+        add(pack_h(size))
+        add(host)
+        add(pack_bb(self.operation, self.permission_type))
 
 
 class CreateAclsRequest(kipwire.Message):
@@ -151,8 +121,6 @@ class CreateAclsRequest(kipwire.Message):
             the response.
     """
 
-    __slots__ = ("creations",)
-
     NAME = "CreateAclsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 30
@@ -162,28 +130,16 @@ class CreateAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", default=(), struct=AclCreation),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, creations: list[AclCreation] = kipwire.DEFAULT) -> None:
-        self.creations = [] if creations is kipwire.DEFAULT else creations
+    def __init__(self, *, creations: list[AclCreation] = DEFAULT) -> None:
+        self.creations = [] if creations is DEFAULT else creations
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.creations, pos = AclCreation._read_many(data, pos, size)
-        elif size == 0:
-            message.creations = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.creations, pos = read_structs(AclCreation, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        creations = self.creations
-        if type(creations) is not list:
-            creations = as_list(creations)
-        size = len(creations)
-        add(pack_i(size))
-        if creations:
-            AclCreation._write_many(creations, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(AclCreation, self.creations, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
 
@@ -42,8 +27,8 @@ class AclCreation(kipwire.Struct):
             delegation token, 7 user.
         resource_name (string): Name of the protected resource, or the prefix if the pattern type is prefixed; "*" with
             a literal pattern covers every resource of the type.
-        resource_pattern_type (int8): How ResourceName is matched: 3 literal (default), 4 prefixed (KIP-290). Only these
-            two can be stored. Default: 3.
+        resource_pattern_type (int8): How resource_name is matched: 3 literal (default), 4 prefixed (KIP-290). Only
+            these two can be stored. Default: 3.
         principal (string): Who the entry applies to, written as type and name, for example User:alice; User:* means
             everybody.
         host (string): Client address the entry applies to; "*" means any address.
@@ -53,18 +38,7 @@ class AclCreation(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "resource_type",
-        "resource_name",
-        "resource_pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
@@ -74,6 +48,7 @@ class AclCreation(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -95,110 +70,64 @@ class AclCreation(kipwire.Struct):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.resource_pattern_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        principal = encode_text(self.principal)
+        size = len(principal) + 1
+        add(pack_b(self.resource_pattern_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_bbx(self.operation, self.permission_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreation], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AclCreation], rows: kipwire.Rows) -> None:
         item: AclCreation
-        while count:
-            rows = AclCreation._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AclCreation, taken))]
-                for (
-                    item,
-                    item.resource_type,
-                    item.resource_name,
-                    item.resource_pattern_type,
-                    item.principal,
-                    item.host,
-                    item.operation,
-                    item.permission_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AclCreation, taken)):
-                item.resource_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.resource_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.resource_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.resource_pattern_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.operation, item.permission_type, size = unpack_bbB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AclCreation], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AclCreation):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            principal = encode_text(item.principal)
-            size = len(principal) + 1
-            add(pack_b(item.resource_pattern_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_bbx(item.operation, item.permission_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (
+            item.resource_type,
+            item.resource_name,
+            item.resource_pattern_type,
+            item.principal,
+            item.host,
+            item.operation,
+            item.permission_type,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -211,8 +140,6 @@ class CreateAclsRequest(kipwire.Message):
             the response.
     """
 
-    __slots__ = ("creations",)
-
     NAME = "CreateAclsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 30
@@ -222,44 +149,21 @@ class CreateAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", default=(), struct=AclCreation, compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, creations: list[AclCreation] = kipwire.DEFAULT) -> None:
-        self.creations = [] if creations is kipwire.DEFAULT else creations
+    def __init__(self, *, creations: list[AclCreation] = DEFAULT) -> None:
+        self.creations = [] if creations is DEFAULT else creations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.creations, pos = AclCreation._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.creations = []
-        else:
-            raise kipwire.Malformed
+        self.creations, pos = read_compact_structs(AclCreation, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        creations = self.creations
-        if type(creations) is not list:
-            creations = as_list(creations)
-        size = len(creations) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if creations:
-            AclCreation._write_many(creations, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(AclCreation, self.creations, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AclCreationResult", "CreateAclsResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_hh = struct.Struct(">hh").pack
-pack_ii = struct.Struct(">ii").pack
+pack_h = struct.Struct(">h").pack
+pack_i = struct.Struct(">i").pack
 
 
 class AclCreationResult(kipwire.Struct):
@@ -29,47 +26,38 @@ class AclCreationResult(kipwire.Struct):
         error_message (string, nullable): Human-readable detail on the failure of this entry; null = none.
     """
 
-    __slots__ = ("error_code", "error_message")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0, error_message: str | None = "") -> None:
         self.error_code = error_code
         self.error_message = error_message
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclCreationResult], int]:
-        items = []
-        for item in map(new, repeat(AclCreationResult, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[AclCreationResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AclCreationResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
 
 
@@ -81,8 +69,6 @@ class CreateAclsResponse(kipwire.Message):
             no quota was violated.
         results ([]AclCreationResult): One outcome per requested entry, in the order of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "CreateAclsResponse"
     TYPE = "response"
@@ -96,29 +82,18 @@ class CreateAclsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]AclCreationResult", default=(), struct=AclCreationResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[AclCreationResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[AclCreationResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results, pos = AclCreationResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results, pos = read_structs(AclCreationResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results:
-            AclCreationResult._write_many(results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(AclCreationResult, self.results, add)

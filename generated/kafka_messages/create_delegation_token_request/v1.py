@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
@@ -19,7 +16,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_q = struct.Struct(">q").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_q = struct.Struct(">q").pack
 
 
@@ -31,56 +27,43 @@ class CreatableRenewers(kipwire.Struct):
         principal_name (string): Name of the principal allowed to renew the token.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableRenewers], int]:
-        items = []
-        for item in map(new, repeat(CreatableRenewers, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableRenewers], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableRenewers):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type)
-            add(pack_h(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name)
-            add(pack_h(size))
-            add(principal_name)
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type)
+        add(pack_h(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name)
+        add(pack_h(size))
+        add(principal_name)
 
 
 class CreateDelegationTokenRequest(kipwire.Message):
@@ -94,8 +77,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
             configured on the server.
     """
 
-    __slots__ = ("renewers", "max_lifetime_ms")
-
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 38
@@ -108,34 +89,20 @@ class CreateDelegationTokenRequest(kipwire.Message):
         kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", default=(), struct=CreatableRenewers),
         kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, renewers: list[CreatableRenewers] = kipwire.DEFAULT, max_lifetime_ms: int = 0) -> None:
-        self.renewers = [] if renewers is kipwire.DEFAULT else renewers
+    def __init__(self, *, renewers: list[CreatableRenewers] = DEFAULT, max_lifetime_ms: int = 0) -> None:
+        self.renewers = [] if renewers is DEFAULT else renewers
         self.max_lifetime_ms = max_lifetime_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.renewers, pos = CreatableRenewers._read_many(data, pos, size)
-        elif size == 0:
-            message.renewers = []
-        else:
-            raise kipwire.Malformed
-
-        (message.max_lifetime_ms,) = unpack_q(data, pos)
+        self.renewers, pos = read_structs(CreatableRenewers, data, pos, size)
+        (self.max_lifetime_ms,) = unpack_q(data, pos)
         pos += 8
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        renewers = self.renewers
-        if type(renewers) is not list:
-            renewers = as_list(renewers)
-        size = len(renewers)
-        add(pack_i(size))
-        if renewers:
-            CreatableRenewers._write_many(renewers, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(CreatableRenewers, self.renewers, add)
         add(pack_q(self.max_lifetime_ms))

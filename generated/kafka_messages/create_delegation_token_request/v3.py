@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
 
@@ -40,96 +25,52 @@ class CreatableRenewers(kipwire.Struct):
         principal_name (string): Name of the principal allowed to renew the token.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
         kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableRenewers], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[CreatableRenewers], rows: kipwire.Rows) -> None:
         item: CreatableRenewers
-        while count:
-            rows = CreatableRenewers._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CreatableRenewers, taken))]
-                for (
-                    item,
-                    item.principal_type,
-                    item.principal_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CreatableRenewers, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_type = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableRenewers], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableRenewers):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -149,8 +90,6 @@ class CreateDelegationTokenRequest(kipwire.Message):
             configured on the server.
     """
 
-    __slots__ = ("owner_principal_type", "owner_principal_name", "renewers", "max_lifetime_ms")
-
     NAME = "CreateDelegationTokenRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 38
@@ -167,101 +106,68 @@ class CreateDelegationTokenRequest(kipwire.Message):
         ),
         kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         owner_principal_type: str | None = "",
         owner_principal_name: str | None = "",
-        renewers: list[CreatableRenewers] = kipwire.DEFAULT,
+        renewers: list[CreatableRenewers] = DEFAULT,
         max_lifetime_ms: int = 0,
     ) -> None:
         self.owner_principal_type = owner_principal_type
         self.owner_principal_name = owner_principal_name
-        self.renewers = [] if renewers is kipwire.DEFAULT else renewers
+        self.renewers = [] if renewers is DEFAULT else renewers
         self.max_lifetime_ms = max_lifetime_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.owner_principal_type = data[pos:end].decode()
+            self.owner_principal_type = data[pos:end].decode()
             pos = end
-        elif size:
-            message.owner_principal_type = ""
         else:
-            message.owner_principal_type = None
-
+            self.owner_principal_type = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.owner_principal_name = data[pos:end].decode()
+            self.owner_principal_name = data[pos:end].decode()
             pos = end
-        elif size:
-            message.owner_principal_name = ""
         else:
-            message.owner_principal_name = None
-
+            self.owner_principal_name = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.renewers, pos = CreatableRenewers._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.renewers = []
-        else:
-            raise kipwire.Malformed
-
-        message.max_lifetime_ms, size = unpack_qB(data, pos)
+        self.renewers, pos = read_compact_structs(CreatableRenewers, data, pos, size)
+        self.max_lifetime_ms, size = unpack_qB(data, pos)
         pos += 9
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.owner_principal_type is None:
-            owner_principal_type = b""
-            size = 0
+            add(b"\0")
         else:
             owner_principal_type = encode_text(self.owner_principal_type)
             size = len(owner_principal_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(owner_principal_type)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(owner_principal_type)
         if self.owner_principal_name is None:
-            owner_principal_name = b""
-            size = 0
+            add(b"\0")
         else:
             owner_principal_name = encode_text(self.owner_principal_name)
             size = len(owner_principal_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(owner_principal_name)
-
-        renewers = self.renewers
-        if type(renewers) is not list:
-            renewers = as_list(renewers)
-        size = len(renewers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if renewers:
-            CreatableRenewers._write_many(renewers, add)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(owner_principal_name)
+        write_compact_structs(CreatableRenewers, self.renewers, add)
         packed = pack_qx(self.max_lifetime_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

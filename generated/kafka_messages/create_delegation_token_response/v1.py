@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["CreateDelegationTokenResponse"]
 
@@ -43,18 +39,6 @@ class CreateDelegationTokenResponse(kipwire.Message):
             was violated.
     """
 
-    __slots__ = (
-        "error_code",
-        "principal_type",
-        "principal_name",
-        "issue_timestamp_ms",
-        "expiry_timestamp_ms",
-        "max_timestamp_ms",
-        "token_id",
-        "hmac",
-        "throttle_time_ms",
-    )
-
     NAME = "CreateDelegationTokenResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
@@ -74,6 +58,7 @@ class CreateDelegationTokenResponse(kipwire.Message):
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -98,70 +83,54 @@ class CreateDelegationTokenResponse(kipwire.Message):
         self.hmac = hmac
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.principal_type = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.principal_type = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.principal_name = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.issue_timestamp_ms, message.expiry_timestamp_ms, message.max_timestamp_ms, size = unpack_qqqh(data, pos)
+        end = pos + size
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size = unpack_qqqh(data, pos)
         pos += 26
-        if size >= 0:
-            end = pos + size
-            message.token_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.token_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.hmac = data[pos:end]
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.throttle_time_ms,) = unpack_i(data, pos)
+        end = pos + size
+        self.hmac = data[pos:end]
+        pos = end
+        (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type)
         add(pack_hh(self.error_code, size))
         add(principal_type)
-
         principal_name = encode_text(self.principal_name)
         size = len(principal_name)
         add(pack_h(size))
         add(principal_name)
-
         token_id = encode_text(self.token_id)
         size = len(token_id)
         add(pack_qqqh(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size))
         add(token_id)
-
-        hmac = self.hmac
-        if type(hmac) is not bytes:
-            hmac = as_bytes(hmac)
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
         size = len(hmac)
         add(pack_i(size))
         add(hmac)
-
         add(pack_i(self.throttle_time_ms))

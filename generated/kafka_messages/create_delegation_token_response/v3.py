@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["CreateDelegationTokenResponse"]
 
@@ -56,20 +42,6 @@ class CreateDelegationTokenResponse(kipwire.Message):
             was violated.
     """
 
-    __slots__ = (
-        "error_code",
-        "principal_type",
-        "principal_name",
-        "token_requester_principal_type",
-        "token_requester_principal_name",
-        "issue_timestamp_ms",
-        "expiry_timestamp_ms",
-        "max_timestamp_ms",
-        "token_id",
-        "hmac",
-        "throttle_time_ms",
-    )
-
     NAME = "CreateDelegationTokenResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 38
@@ -95,6 +67,7 @@ class CreateDelegationTokenResponse(kipwire.Message):
         kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -124,146 +97,92 @@ class CreateDelegationTokenResponse(kipwire.Message):
         self.throttle_time_ms = throttle_time_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.principal_type = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.principal_type = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_type = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.principal_name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.principal_name = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_name = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.token_requester_principal_type = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.token_requester_principal_type = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_requester_principal_type = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.token_requester_principal_name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.token_requester_principal_name = ""
-        else:
-            raise kipwire.Malformed
-
-        message.issue_timestamp_ms, message.expiry_timestamp_ms, message.max_timestamp_ms, size = unpack_qqqB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_requester_principal_name = data[pos:end].decode()
+        pos = end
+        self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms, size = unpack_qqqB(data, pos)
         pos += 25
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.token_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.token_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.hmac = data[pos:end]
-            pos = end
-        elif size:
-            message.hmac = b""
-        else:
-            raise kipwire.Malformed
-
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.hmac = data[pos:end]
+        pos = end
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         principal_type = encode_text(self.principal_type)
         size = len(principal_type) + 1
         add(pack_h(self.error_code))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal_type)
-
         principal_name = encode_text(self.principal_name)
         size = len(principal_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(principal_name)
-
         token_requester_principal_type = encode_text(self.token_requester_principal_type)
         size = len(token_requester_principal_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_requester_principal_type)
-
         token_requester_principal_name = encode_text(self.token_requester_principal_name)
         size = len(token_requester_principal_name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_requester_principal_name)
-
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(pack_qqq(self.issue_timestamp_ms, self.expiry_timestamp_ms, self.max_timestamp_ms))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)
-
-        hmac = self.hmac
-        if type(hmac) is not bytes:
-            hmac = as_bytes(hmac)
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
         size = len(hmac) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(hmac)
-
         packed = pack_ix(self.throttle_time_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

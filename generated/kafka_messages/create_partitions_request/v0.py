@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_iB = struct.Struct(">iB").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class CreatePartitionsAssignment(kipwire.Struct):
@@ -32,42 +28,25 @@ class CreatePartitionsAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of this new partition, the preferred leader first.
     """
 
-    __slots__ = ("broker_ids",)
-
     FLEXIBLE = False
     FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), entity_type="brokerId"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, broker_ids: list[int] = kipwire.DEFAULT) -> None:
-        self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
+    def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
+        self.broker_ids = [] if broker_ids is DEFAULT else broker_ids
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
-        items = []
-        for item in map(new, repeat(CreatePartitionsAssignment, count)):
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.broker_ids = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.broker_ids = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.broker_ids = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatePartitionsAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatePartitionsAssignment):
-                raise kipwire.Malformed
-            broker_ids = item.broker_ids
-            if type(broker_ids) is not list:
-                broker_ids = as_list(broker_ids)
-            size = len(broker_ids)
-            add(pack_i(size))
-            if broker_ids:
-                add(PACK_INT32[len(broker_ids)](*broker_ids))
+    def _write(self, add: kipwire.Add) -> None:
+        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+        size = len(broker_ids)
+        add(pack_i(size))
+        add(PACK_INT32[len(broker_ids)](*broker_ids))
 
 
 class CreatePartitionsTopic(kipwire.Struct):
@@ -79,8 +58,6 @@ class CreatePartitionsTopic(kipwire.Struct):
         assignments ([]CreatePartitionsAssignment, nullable): Replica placement of the partitions to add, in order of
             their index; null leaves the placement to the controller.
     """
-
-    __slots__ = ("name", "count", "assignments")
 
     FLEXIBLE = False
     FIELDS = (
@@ -95,60 +72,41 @@ class CreatePartitionsTopic(kipwire.Struct):
             nullable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = kipwire.DEFAULT
+        self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = DEFAULT
     ) -> None:
         self.name = name
         self.count = count
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
+        self.assignments = [] if assignments is DEFAULT else assignments
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
-        items = []
-        for item in map(new, repeat(CreatePartitionsTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        self.count, size = unpack_ii(data, pos)
+        pos += 8
+        if size == -1:
+            self.assignments = None
+        else:
+            self.assignments, pos = read_structs(CreatePartitionsAssignment, data, pos, size)
+        return pos
 
-            item.count, size = unpack_ii(data, pos)
-            pos += 8
-            if size > 0:
-                item.assignments, pos = CreatePartitionsAssignment._read_many(data, pos, size)
-            elif size == 0:
-                item.assignments = []
-            elif size == -1:
-                item.assignments = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatePartitionsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatePartitionsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            assignments = item.assignments
-            if assignments is None:
-                size = -1
-            else:
-                if type(assignments) is not list:
-                    assignments = as_list(assignments)
-                size = len(assignments)
-            add(pack_ii(item.count, size))
-            if assignments:
-                CreatePartitionsAssignment._write_many(assignments, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        add(pack_i(self.count))
+        if self.assignments is None:
+            add(b"\xff\xff\xff\xff")
+        else:
+            write_structs(CreatePartitionsAssignment, self.assignments, add)
 
 
 class CreatePartitionsRequest(kipwire.Message):
@@ -159,8 +117,6 @@ class CreatePartitionsRequest(kipwire.Message):
         timeout_ms (int32): How long the request may take until the partitions are created, in milliseconds.
         validate_only (bool): True for a dry run: the request is checked but no partition is created.
     """
-
-    __slots__ = ("topics", "timeout_ms", "validate_only")
 
     NAME = "CreatePartitionsRequest"
     TYPE = "request"
@@ -175,38 +131,24 @@ class CreatePartitionsRequest(kipwire.Message):
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topics: list[CreatePartitionsTopic] = kipwire.DEFAULT, timeout_ms: int = 0, validate_only: bool = False
+        self, *, topics: list[CreatePartitionsTopic] = DEFAULT, timeout_ms: int = 0, validate_only: bool = False
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = CreatePartitionsTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, validate_only = unpack_iB(data, pos)
+        self.topics, pos = read_structs(CreatePartitionsTopic, data, pos, size)
+        self.timeout_ms, validate_only = unpack_iB(data, pos)
         pos += 5
-        message.validate_only = FALSE_TRUE[validate_only]
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            CreatePartitionsTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(CreatePartitionsTopic, self.topics, add)
         add(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))

@@ -4,30 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
 
@@ -44,77 +26,36 @@ class CreatePartitionsAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of this new partition, the preferred leader first.
     """
 
-    __slots__ = ("broker_ids",)
-
     FLEXIBLE = True
-    _ROWS = RowReader("*i")
-    _PACK = RowPackers("*i")
     FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), compact=True, entity_type="brokerId"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, broker_ids: list[int] = kipwire.DEFAULT) -> None:
-        self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
+    def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
+        self.broker_ids = [] if broker_ids is DEFAULT else broker_ids
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+        size = len(broker_ids) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(broker_ids)](*broker_ids))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsAssignment], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[CreatePartitionsAssignment], rows: kipwire.Rows) -> None:
         item: CreatePartitionsAssignment
-        while count:
-            rows = CreatePartitionsAssignment._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CreatePartitionsAssignment, taken))]
-                for (
-                    item,
-                    item.broker_ids,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CreatePartitionsAssignment, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.broker_ids = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatePartitionsAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatePartitionsAssignment):
-                raise kipwire.Malformed
-            broker_ids = item.broker_ids
-            if type(broker_ids) is not list:
-                broker_ids = as_list(broker_ids)
-            size1 = len(broker_ids) + 1
-            packed = CreatePartitionsAssignment._PACK[size1,](
-                size1,
-                *broker_ids,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.broker_ids,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -128,8 +69,6 @@ class CreatePartitionsTopic(kipwire.Struct):
         assignments ([]CreatePartitionsAssignment, nullable): Replica placement of the partitions to add, in order of
             their index; null leaves the placement to the controller.
     """
-
-    __slots__ = ("name", "count", "assignments")
 
     FLEXIBLE = True
     FIELDS = (
@@ -145,77 +84,44 @@ class CreatePartitionsTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = kipwire.DEFAULT
+        self, *, name: str = "", count: int = 0, assignments: list[CreatePartitionsAssignment] | None = DEFAULT
     ) -> None:
         self.name = name
         self.count = count
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
+        self.assignments = [] if assignments is DEFAULT else assignments
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatePartitionsTopic], int]:
-        items = []
-        for item in map(new, repeat(CreatePartitionsTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.count, size = unpack_iB(data, pos)
+        pos += 5
+        if size:
+            self.assignments, pos = read_compact_structs(CreatePartitionsAssignment, data, pos, size)
+        else:
+            self.assignments = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.count, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.assignments, pos = CreatePartitionsAssignment._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.assignments = []
-            else:
-                item.assignments = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatePartitionsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatePartitionsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            assignments = item.assignments
-            if assignments is None:
-                size = 0
-            else:
-                if type(assignments) is not list:
-                    assignments = as_list(assignments)
-                size = len(assignments) + 1
-            add(pack_i(item.count))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if assignments:
-                CreatePartitionsAssignment._write_many(assignments, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_i(self.count))
+        if self.assignments is None:
+            add(b"\0")
+        else:
+            write_compact_structs(CreatePartitionsAssignment, self.assignments, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -228,8 +134,6 @@ class CreatePartitionsRequest(kipwire.Message):
         timeout_ms (int32): How long the request may take until the partitions are created, in milliseconds.
         validate_only (bool): True for a dry run: the request is checked but no partition is created.
     """
-
-    __slots__ = ("topics", "timeout_ms", "validate_only")
 
     NAME = "CreatePartitionsRequest"
     TYPE = "request"
@@ -246,52 +150,29 @@ class CreatePartitionsRequest(kipwire.Message):
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topics: list[CreatePartitionsTopic] = kipwire.DEFAULT, timeout_ms: int = 0, validate_only: bool = False
+        self, *, topics: list[CreatePartitionsTopic] = DEFAULT, timeout_ms: int = 0, validate_only: bool = False
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = CreatePartitionsTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, validate_only, size = unpack_iBB(data, pos)
+        self.topics, pos = read_compact_structs(CreatePartitionsTopic, data, pos, size)
+        self.timeout_ms, validate_only, size = unpack_iBB(data, pos)
         pos += 6
-        message.validate_only = FALSE_TRUE[validate_only]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            CreatePartitionsTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(CreatePartitionsTopic, self.topics, add)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
 
@@ -21,9 +18,8 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihi = struct.Struct(">ihi").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_iB = struct.Struct(">iB").pack
-pack_ihi = struct.Struct(">ihi").pack
+pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 
 
@@ -35,46 +31,29 @@ class CreatableReplicaAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of the partition, the preferred leader first.
     """
 
-    __slots__ = ("partition_index", "broker_ids")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), entity_type="brokerId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = DEFAULT) -> None:
         self.partition_index = partition_index
-        self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
+        self.broker_ids = [] if broker_ids is DEFAULT else broker_ids
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
-        items = []
-        for item in map(new, repeat(CreatableReplicaAssignment, count)):
-            item.partition_index, size = unpack_ii(data, pos)
-            pos += 8
-            if size > 0:
-                item.broker_ids = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.broker_ids = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_ii(data, pos)
+        pos += 8
+        self.broker_ids = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableReplicaAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableReplicaAssignment):
-                raise kipwire.Malformed
-            broker_ids = item.broker_ids
-            if type(broker_ids) is not list:
-                broker_ids = as_list(broker_ids)
-            size = len(broker_ids)
-            add(pack_ii(item.partition_index, size))
-            if broker_ids:
-                add(PACK_INT32[len(broker_ids)](*broker_ids))
+    def _write(self, add: kipwire.Add) -> None:
+        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+        size = len(broker_ids)
+        add(pack_ii(self.partition_index, size))
+        add(PACK_INT32[len(broker_ids)](*broker_ids))
 
 
 class CreatableTopicConfig(kipwire.Struct):
@@ -85,60 +64,47 @@ class CreatableTopicConfig(kipwire.Struct):
         value (string, nullable): Value for the config key, in its string form; may be null.
     """
 
-    __slots__ = ("name", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
         self.name = name
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
-        items = []
-        for item in map(new, repeat(CreatableTopicConfig, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.value = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.value = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.value = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.value = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopicConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopicConfig):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = -1
-            else:
-                value = encode_text(item.value)
-                size = len(value)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        if self.value is None:
+            add(pack_h(-1))
+        else:
+            value = encode_text(self.value)
+            size = len(value)
             add(pack_h(size))
             add(value)
 
@@ -157,8 +123,6 @@ class CreatableTopic(kipwire.Struct):
         configs ([]CreatableTopicConfig): Topic configs to set explicitly; anything not listed follows the defaults.
     """
 
-    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
@@ -169,6 +133,7 @@ class CreatableTopic(kipwire.Struct):
         ),
         kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", default=(), struct=CreatableTopicConfig),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -176,73 +141,39 @@ class CreatableTopic(kipwire.Struct):
         name: str = "",
         num_partitions: int = 0,
         replication_factor: int = 0,
-        assignments: list[CreatableReplicaAssignment] = kipwire.DEFAULT,
-        configs: list[CreatableTopicConfig] = kipwire.DEFAULT,
+        assignments: list[CreatableReplicaAssignment] = DEFAULT,
+        configs: list[CreatableTopicConfig] = DEFAULT,
     ) -> None:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.assignments = [] if assignments is DEFAULT else assignments
+        self.configs = [] if configs is DEFAULT else configs
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopic], int]:
-        items = []
-        for item in map(new, repeat(CreatableTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        self.num_partitions, self.replication_factor, size = unpack_ihi(data, pos)
+        pos += 10
+        self.assignments, pos = read_structs(CreatableReplicaAssignment, data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.configs, pos = read_structs(CreatableTopicConfig, data, pos, size)
+        return pos
 
-            item.num_partitions, item.replication_factor, size = unpack_ihi(data, pos)
-            pos += 10
-            if size > 0:
-                item.assignments, pos = CreatableReplicaAssignment._read_many(data, pos, size)
-            elif size == 0:
-                item.assignments = []
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.configs, pos = CreatableTopicConfig._read_many(data, pos, size)
-            elif size == 0:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            assignments = item.assignments
-            if type(assignments) is not list:
-                assignments = as_list(assignments)
-            size = len(assignments)
-            add(pack_ihi(item.num_partitions, item.replication_factor, size))
-            if assignments:
-                CreatableReplicaAssignment._write_many(assignments, add)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs)
-            add(pack_i(size))
-            if configs:
-                CreatableTopicConfig._write_many(configs, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        add(pack_ih(self.num_partitions, self.replication_factor))
+        write_structs(CreatableReplicaAssignment, self.assignments, add)
+        write_structs(CreatableTopicConfig, self.configs, add)
 
 
 class CreateTopicsRequest(kipwire.Message):
@@ -254,8 +185,6 @@ class CreateTopicsRequest(kipwire.Message):
             set otherwise. Default: 60000.
         validate_only (bool): True for a dry run: the request is checked but no topic is created. Defaults to false.
     """
-
-    __slots__ = ("topics", "timeout_ms", "validate_only")
 
     NAME = "CreateTopicsRequest"
     TYPE = "request"
@@ -270,38 +199,24 @@ class CreateTopicsRequest(kipwire.Message):
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topics: list[CreatableTopic] = kipwire.DEFAULT, timeout_ms: int = 60000, validate_only: bool = False
+        self, *, topics: list[CreatableTopic] = DEFAULT, timeout_ms: int = 60000, validate_only: bool = False
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = CreatableTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, validate_only = unpack_iB(data, pos)
+        self.topics, pos = read_structs(CreatableTopic, data, pos, size)
+        self.timeout_ms, validate_only = unpack_iB(data, pos)
         pos += 5
-        message.validate_only = FALSE_TRUE[validate_only]
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            CreatableTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(CreatableTopic, self.topics, add)
         add(pack_iB(self.timeout_ms, BOOL_BYTE[self.validate_only]))

@@ -4,36 +4,19 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_iBB = struct.Struct(">iBB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
+pack_i = struct.Struct(">i").pack
 pack_iBx = struct.Struct(">iBx").pack
 pack_ih = struct.Struct(">ih").pack
 
@@ -46,83 +29,41 @@ class CreatableReplicaAssignment(kipwire.Struct):
         broker_ids ([]int32): Brokers that shall hold replicas of the partition, the preferred leader first.
     """
 
-    __slots__ = ("partition_index", "broker_ids")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "*i")
-    _PACK = RowPackers("i", "*i")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), compact=True, entity_type="brokerId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, partition_index: int = 0, broker_ids: list[int] = DEFAULT) -> None:
         self.partition_index = partition_index
-        self.broker_ids = [] if broker_ids is kipwire.DEFAULT else broker_ids
+        self.broker_ids = [] if broker_ids is DEFAULT else broker_ids
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.broker_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        broker_ids = self.broker_ids if type(self.broker_ids) is list else as_list(self.broker_ids)
+        size = len(broker_ids) + 1
+        add(pack_i(self.partition_index))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(broker_ids)](*broker_ids))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableReplicaAssignment], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[CreatableReplicaAssignment], rows: kipwire.Rows) -> None:
         item: CreatableReplicaAssignment
-        while count:
-            rows = CreatableReplicaAssignment._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CreatableReplicaAssignment, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.broker_ids,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CreatableReplicaAssignment, taken)):
-                item.partition_index, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.broker_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.broker_ids = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableReplicaAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableReplicaAssignment):
-                raise kipwire.Malformed
-            broker_ids = item.broker_ids
-            if type(broker_ids) is not list:
-                broker_ids = as_list(broker_ids)
-            size1 = len(broker_ids) + 1
-            packed = CreatableReplicaAssignment._PACK[size1,](
-                item.partition_index,
-                size1,
-                *broker_ids,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.partition_index, item.broker_ids) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -135,100 +76,58 @@ class CreatableTopicConfig(kipwire.Struct):
         value (string, nullable): Value for the config key, in its string form; may be null.
     """
 
-    __slots__ = ("name", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", value: str | None = "") -> None:
         self.name = name
         self.value = value
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfig], int]:
-        items = []
-        patience = MANY
-        item: CreatableTopicConfig
-        while count:
-            rows = CreatableTopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CreatableTopicConfig, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CreatableTopicConfig, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.value = data[pos:end].decode()
+            pos = end
+        else:
+            self.value = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    item.value = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopicConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopicConfig):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = 0
-            else:
-                value = encode_text(item.value)
-                size = len(value) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        if self.value is None:
+            add(b"\0")
+        else:
+            value = encode_text(self.value)
+            size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[CreatableTopicConfig], rows: kipwire.Rows) -> None:
+        item: CreatableTopicConfig
+        for item, (item.name, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -247,8 +146,6 @@ class CreatableTopic(kipwire.Struct):
         configs ([]CreatableTopicConfig): Topic configs to set explicitly; anything not listed follows the defaults.
     """
 
-    __slots__ = ("name", "num_partitions", "replication_factor", "assignments", "configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
@@ -266,6 +163,7 @@ class CreatableTopic(kipwire.Struct):
             "configs", "Configs", "[]CreatableTopicConfig", default=(), struct=CreatableTopicConfig, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -273,94 +171,42 @@ class CreatableTopic(kipwire.Struct):
         name: str = "",
         num_partitions: int = 0,
         replication_factor: int = 0,
-        assignments: list[CreatableReplicaAssignment] = kipwire.DEFAULT,
-        configs: list[CreatableTopicConfig] = kipwire.DEFAULT,
+        assignments: list[CreatableReplicaAssignment] = DEFAULT,
+        configs: list[CreatableTopicConfig] = DEFAULT,
     ) -> None:
         self.name = name
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.assignments = [] if assignments is DEFAULT else assignments
+        self.configs = [] if configs is DEFAULT else configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopic], int]:
-        items = []
-        for item in map(new, repeat(CreatableTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.num_partitions, self.replication_factor, size = unpack_ihB(data, pos)
+        pos += 7
+        self.assignments, pos = read_compact_structs(CreatableReplicaAssignment, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.configs, pos = read_compact_structs(CreatableTopicConfig, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.num_partitions, item.replication_factor, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.assignments, pos = CreatableReplicaAssignment._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.assignments = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.configs, pos = CreatableTopicConfig._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            assignments = item.assignments
-            if type(assignments) is not list:
-                assignments = as_list(assignments)
-            size = len(assignments) + 1
-            add(pack_ih(item.num_partitions, item.replication_factor))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if assignments:
-                CreatableReplicaAssignment._write_many(assignments, add)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if configs:
-                CreatableTopicConfig._write_many(configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_ih(self.num_partitions, self.replication_factor))
+        write_compact_structs(CreatableReplicaAssignment, self.assignments, add)
+        write_compact_structs(CreatableTopicConfig, self.configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -375,8 +221,6 @@ class CreateTopicsRequest(kipwire.Message):
         validate_only (bool): True for a dry run: the request is checked but no topic is created. Defaults to false.
     """
 
-    __slots__ = ("topics", "timeout_ms", "validate_only")
-
     NAME = "CreateTopicsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 19
@@ -390,52 +234,29 @@ class CreateTopicsRequest(kipwire.Message):
         kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
         kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topics: list[CreatableTopic] = kipwire.DEFAULT, timeout_ms: int = 60000, validate_only: bool = False
+        self, *, topics: list[CreatableTopic] = DEFAULT, timeout_ms: int = 60000, validate_only: bool = False
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self.validate_only = validate_only
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = CreatableTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, validate_only, size = unpack_iBB(data, pos)
+        self.topics, pos = read_compact_structs(CreatableTopic, data, pos, size)
+        self.timeout_ms, validate_only, size = unpack_iBB(data, pos)
         pos += 6
-        message.validate_only = FALSE_TRUE[validate_only]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            CreatableTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(CreatableTopic, self.topics, add)
         packed = pack_iBx(self.timeout_ms, BOOL_BYTE[self.validate_only])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v5
 from .v5 import CreatableReplicaAssignment, CreatableTopicConfig, CreatableTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
 

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -19,8 +16,7 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
-pack_ii = struct.Struct(">ii").pack
+pack_i = struct.Struct(">i").pack
 
 
 class CreatableTopicResult(kipwire.Struct):
@@ -32,63 +28,51 @@ class CreatableTopicResult(kipwire.Struct):
         error_message (string, nullable): Explanation of the topic's error; null if there was none.
     """
 
-    __slots__ = ("name", "error_code", "error_message")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", error_code: int = 0, error_message: str | None = "") -> None:
         self.name = name
         self.error_code = error_code
         self.error_message = error_message
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicResult], int]:
-        items = []
-        for item in map(new, repeat(CreatableTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        return pos
 
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
             add(pack_h(size))
-            add(name)
-
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
             add(error_message)
 
 
@@ -102,8 +86,6 @@ class CreateTopicsResponse(kipwire.Message):
         topics ([]CreatableTopicResult): Results, one per topic of the request.
     """
 
-    __slots__ = ("throttle_time_ms", "topics")
-
     NAME = "CreateTopicsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 19
@@ -116,29 +98,18 @@ class CreateTopicsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]CreatableTopicResult", default=(), struct=CreatableTopicResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = CreatableTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(CreatableTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            CreatableTopicResult._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(CreatableTopicResult, self.topics, add)

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["CreatableTopicConfigs", "CreatableTopicResult", "CreateTopicsResponse"]
 
@@ -53,10 +36,7 @@ class CreatableTopicConfigs(kipwire.Struct):
         is_sensitive (bool): True for secrets such as passwords, whose value is not returned.
     """
 
-    __slots__ = ("name", "value", "read_only", "config_source", "is_sensitive")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "bool", "b", "bool")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
@@ -64,6 +44,7 @@ class CreatableTopicConfigs(kipwire.Struct):
         kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
         kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -81,94 +62,51 @@ class CreatableTopicConfigs(kipwire.Struct):
         self.is_sensitive = is_sensitive
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicConfigs], int]:
-        items = []
-        patience = MANY
-        item: CreatableTopicConfigs
-        while count:
-            rows = CreatableTopicConfigs._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CreatableTopicConfigs, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.value,
-                    item.read_only,
-                    item.config_source,
-                    item.is_sensitive,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CreatableTopicConfigs, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.value = data[pos:end].decode()
+            pos = end
+        else:
+            self.value = "" if size else None
+        read_only, self.config_source, is_sensitive, size = unpack_BbBB(data, pos)
+        pos += 4
+        self.read_only = FALSE_TRUE[read_only]
+        self.is_sensitive = FALSE_TRUE[is_sensitive]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    item.value = None
-
-                read_only, item.config_source, is_sensitive, size = unpack_BbBB(data, pos)
-                pos += 4
-                item.read_only = FALSE_TRUE[read_only]
-                item.is_sensitive = FALSE_TRUE[is_sensitive]
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopicConfigs], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopicConfigs):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = 0
-            else:
-                value = encode_text(item.value)
-                size = len(value) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        if self.value is None:
+            add(b"\0")
+        else:
+            value = encode_text(self.value)
+            size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
+        packed = pack_BbBx(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_BbBx(BOOL_BYTE[item.read_only], item.config_source, BOOL_BYTE[item.is_sensitive])
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[CreatableTopicConfigs], rows: kipwire.Rows) -> None:
+        item: CreatableTopicConfigs
+        for item, (item.name, item.value, item.read_only, item.config_source, item.is_sensitive) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -190,19 +128,7 @@ class CreatableTopicResult(kipwire.Struct):
             version 5 on, KIP-525).
     """
 
-    __slots__ = (
-        "name",
-        "error_code",
-        "error_message",
-        "topic_config_error_code",
-        "num_partitions",
-        "replication_factor",
-        "configs",
-    )
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -223,6 +149,7 @@ class CreatableTopicResult(kipwire.Struct):
             ignorable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -233,7 +160,7 @@ class CreatableTopicResult(kipwire.Struct):
         topic_config_error_code: int = 0,
         num_partitions: int = -1,
         replication_factor: int = -1,
-        configs: list[CreatableTopicConfigs] | None = kipwire.DEFAULT,
+        configs: list[CreatableTopicConfigs] | None = DEFAULT,
     ) -> None:
         self.name = name
         self.error_code = error_code
@@ -241,100 +168,64 @@ class CreatableTopicResult(kipwire.Struct):
         self.topic_config_error_code = topic_config_error_code
         self.num_partitions = num_partitions
         self.replication_factor = replication_factor
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.configs = [] if configs is DEFAULT else configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CreatableTopicResult], int]:
-        items = []
-        for item in map(new, repeat(CreatableTopicResult, count)):
-            item.topic_config_error_code = 0
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_config_error_code = 0
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self.num_partitions, self.replication_factor, size = unpack_ihB(data, pos)
+        pos += 7
+        if size:
+            self.configs, pos = read_compact_structs(CreatableTopicConfigs, data, pos, size)
+        else:
+            self.configs = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
-
-            item.num_partitions, item.replication_factor, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.configs, pos = CreatableTopicConfigs._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.configs = []
-            else:
-                item.configs = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CreatableTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CreatableTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        add(pack_ih(self.num_partitions, self.replication_factor))
+        if self.configs is None:
+            add(b"\0")
+        else:
+            write_compact_structs(CreatableTopicConfigs, self.configs, add)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-            configs = item.configs
-            if configs is None:
-                size = 0
-            else:
-                if type(configs) is not list:
-                    configs = as_list(configs)
-                size = len(configs) + 1
-            add(pack_ih(item.num_partitions, item.replication_factor))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if configs:
-                CreatableTopicConfigs._write_many(configs, add)
-
-            if item.topic_config_error_code == 0 and not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.topic_config_error_code,) = unpack_h(data, pos)
             pos += 2
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -360,8 +251,6 @@ class CreateTopicsResponse(kipwire.Message):
         topics ([]CreatableTopicResult): Results, one per topic of the request.
     """
 
-    __slots__ = ("throttle_time_ms", "topics")
-
     NAME = "CreateTopicsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 19
@@ -376,46 +265,23 @@ class CreateTopicsResponse(kipwire.Message):
             "topics", "Topics", "[]CreatableTopicResult", default=(), struct=CreatableTopicResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[CreatableTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = CreatableTopicResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(CreatableTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            CreatableTopicResult._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(CreatableTopicResult, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,24 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DefaultPrincipalData"]
 
@@ -40,8 +27,6 @@ class DefaultPrincipalData(kipwire.Message):
             it may do with tokens.
     """
 
-    __slots__ = ("type", "name", "token_authenticated")
-
     NAME = "DefaultPrincipalData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -54,6 +39,7 @@ class DefaultPrincipalData(kipwire.Message):
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("token_authenticated", "TokenAuthenticated", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, type: str = "", name: str = "", token_authenticated: bool = False) -> None:
         self.type = type
@@ -61,60 +47,37 @@ class DefaultPrincipalData(kipwire.Message):
         self.token_authenticated = token_authenticated
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.type = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.type = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.type = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.name = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
         token_authenticated, size = unpack_BB(data, pos)
         pos += 2
-        message.token_authenticated = FALSE_TRUE[token_authenticated]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.token_authenticated = FALSE_TRUE[token_authenticated]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         type_ = encode_text(self.type)
         size = len(type_) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(type_)
-
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
-
         packed = pack_Bx(BOOL_BYTE[self.token_authenticated])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,25 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DelegationTokenRecord"]
 
@@ -46,16 +33,6 @@ class DelegationTokenRecord(kipwire.Message):
         token_id (string): Unique id of the token, which clients use as their user name when they authenticate with it.
     """
 
-    __slots__ = (
-        "owner",
-        "requester",
-        "renewers",
-        "issue_timestamp",
-        "max_timestamp",
-        "expiration_timestamp",
-        "token_id",
-    )
-
     NAME = "DelegationTokenRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 10
@@ -72,13 +49,14 @@ class DelegationTokenRecord(kipwire.Message):
         kipwire.Field("expiration_timestamp", "ExpirationTimestamp", "int64", default=0),
         kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         owner: str = "",
         requester: str = "",
-        renewers: list[str] = kipwire.DEFAULT,
+        renewers: list[str] = DEFAULT,
         issue_timestamp: int = 0,
         max_timestamp: int = 0,
         expiration_timestamp: int = 0,
@@ -86,116 +64,56 @@ class DelegationTokenRecord(kipwire.Message):
     ) -> None:
         self.owner = owner
         self.requester = requester
-        self.renewers = [] if renewers is kipwire.DEFAULT else renewers
+        self.renewers = [] if renewers is DEFAULT else renewers
         self.issue_timestamp = issue_timestamp
         self.max_timestamp = max_timestamp
         self.expiration_timestamp = expiration_timestamp
         self.token_id = token_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.owner = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.owner = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.owner = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.requester = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.requester = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.requester = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            renewers = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                renewers.append(data[pos:end].decode())
-                pos = end
-            message.renewers = renewers
-        elif size == 1:
-            message.renewers = []
-        else:
-            raise kipwire.Malformed
-
-        message.issue_timestamp, message.max_timestamp, message.expiration_timestamp, size = unpack_qqqB(data, pos)
+        self.renewers, pos = read_compact_texts(data, pos, size)
+        self.issue_timestamp, self.max_timestamp, self.expiration_timestamp, size = unpack_qqqB(data, pos)
         pos += 25
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.token_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.token_id = ""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_id = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         owner = encode_text(self.owner)
         size = len(owner) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(owner)
-
         requester = encode_text(self.requester)
         size = len(requester) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(requester)
-
-        renewers = self.renewers
-        if type(renewers) is not list:
-            renewers = as_list(renewers)
-        size = len(renewers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if renewers:
-            for text in renewers:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+        write_compact_texts(self.renewers, add)
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(pack_qqq(self.issue_timestamp, self.max_timestamp, self.expiration_timestamp))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

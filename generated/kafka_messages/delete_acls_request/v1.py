@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
@@ -19,10 +16,9 @@ unpack_bb = struct.Struct(">bb").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
+pack_b = struct.Struct(">b").pack
 pack_bb = struct.Struct(">bb").pack
-pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DeleteAclsFilter(kipwire.Struct):
@@ -31,7 +27,7 @@ class DeleteAclsFilter(kipwire.Struct):
     Attributes:
         resource_type_filter (int8): Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id,
             6 delegation token, 7 user.
-        resource_name_filter (string, nullable): Resource name to match, interpreted as PatternTypeFilter says; null =
+        resource_name_filter (string, nullable): Resource name to match, interpreted as pattern_type_filter says; null =
             any name.
         pattern_type_filter (int8): Which pattern types fit: 1 any, 2 match (every pattern that would apply to the
             name), 3 literal (default), 4 prefixed. Since version 1 (KIP-290). Default: 3.
@@ -43,16 +39,6 @@ class DeleteAclsFilter(kipwire.Struct):
         permission_type (int8): Effect to match: 1 any, 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
@@ -63,6 +49,7 @@ class DeleteAclsFilter(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -83,81 +70,66 @@ class DeleteAclsFilter(kipwire.Struct):
         self.operation = operation
         self.permission_type = permission_type
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilter], int]:
-        items = []
-        for item in map(new, repeat(DeleteAclsFilter, count)):
-            item.resource_type_filter, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name_filter = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.resource_name_filter = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type_filter, size = unpack_bh(data, pos)
+        pos += 3
+        if size == -1:
+            self.resource_name_filter = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-
-            item.pattern_type_filter, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.principal_filter = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.principal_filter = None
-            else:
+            end = pos + size
+            self.resource_name_filter = data[pos:end].decode()
+            pos = end
+        self.pattern_type_filter, size = unpack_bh(data, pos)
+        pos += 3
+        if size == -1:
+            self.principal_filter = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.host_filter = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.host_filter = None
-            else:
+            end = pos + size
+            self.principal_filter = data[pos:end].decode()
+            pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.host_filter = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.host_filter = data[pos:end].decode()
+            pos = end
+        self.operation, self.permission_type = unpack_bb(data, pos)
+        pos += 2
+        return pos
 
-            item.operation, item.permission_type = unpack_bb(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsFilter], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsFilter):
-                raise kipwire.Malformed
-            if item.resource_name_filter is None:
-                resource_name_filter = b""
-                size = -1
-            else:
-                resource_name_filter = encode_text(item.resource_name_filter)
-                size = len(resource_name_filter)
-            add(pack_bh(item.resource_type_filter, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_b(self.resource_type_filter))
+        if self.resource_name_filter is None:
+            add(pack_h(-1))
+        else:
+            resource_name_filter = encode_text(self.resource_name_filter)
+            size = len(resource_name_filter)
+            add(pack_h(size))
             add(resource_name_filter)
-
-            if item.principal_filter is None:
-                principal_filter = b""
-                size = -1
-            else:
-                principal_filter = encode_text(item.principal_filter)
-                size = len(principal_filter)
-            add(pack_bh(item.pattern_type_filter, size))
+        add(pack_b(self.pattern_type_filter))
+        if self.principal_filter is None:
+            add(pack_h(-1))
+        else:
+            principal_filter = encode_text(self.principal_filter)
+            size = len(principal_filter)
+            add(pack_h(size))
             add(principal_filter)
-
-            if item.host_filter is None:
-                host_filter = b""
-                size = -1
-            else:
-                host_filter = encode_text(item.host_filter)
-                size = len(host_filter)
+        if self.host_filter is None:
+            add(pack_h(-1))
+        else:
+            host_filter = encode_text(self.host_filter)
+            size = len(host_filter)
             add(pack_h(size))
             add(host_filter)
-
-            add(pack_bb(item.operation, item.permission_type))
+        add(pack_bb(self.operation, self.permission_type))
 
 
 class DeleteAclsRequest(kipwire.Message):
@@ -166,8 +138,6 @@ class DeleteAclsRequest(kipwire.Message):
     Attributes:
         filters ([]DeleteAclsFilter): The filters; every stored entry that fits at least one of them is to be removed.
     """
-
-    __slots__ = ("filters",)
 
     NAME = "DeleteAclsRequest"
     TYPE = "request"
@@ -178,28 +148,16 @@ class DeleteAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", default=(), struct=DeleteAclsFilter),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, filters: list[DeleteAclsFilter] = kipwire.DEFAULT) -> None:
-        self.filters = [] if filters is kipwire.DEFAULT else filters
+    def __init__(self, *, filters: list[DeleteAclsFilter] = DEFAULT) -> None:
+        self.filters = [] if filters is DEFAULT else filters
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.filters, pos = DeleteAclsFilter._read_many(data, pos, size)
-        elif size == 0:
-            message.filters = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.filters, pos = read_structs(DeleteAclsFilter, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        filters = self.filters
-        if type(filters) is not list:
-            filters = as_list(filters)
-        size = len(filters)
-        add(pack_i(size))
-        if filters:
-            DeleteAclsFilter._write_many(filters, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(DeleteAclsFilter, self.filters, add)

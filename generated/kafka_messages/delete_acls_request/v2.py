@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
 
@@ -40,7 +25,7 @@ class DeleteAclsFilter(kipwire.Struct):
     Attributes:
         resource_type_filter (int8): Kind of resource to match: 1 any, 2 topic, 3 group, 4 cluster, 5 transactional id,
             6 delegation token, 7 user.
-        resource_name_filter (string, nullable): Resource name to match, interpreted as PatternTypeFilter says; null =
+        resource_name_filter (string, nullable): Resource name to match, interpreted as pattern_type_filter says; null =
             any name.
         pattern_type_filter (int8): Which pattern types fit: 1 any, 2 match (every pattern that would apply to the
             name), 3 literal (default), 4 prefixed. Since version 1 (KIP-290). Default: 3.
@@ -52,18 +37,7 @@ class DeleteAclsFilter(kipwire.Struct):
         permission_type (int8): Effect to match: 1 any, 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
         kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
         kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
@@ -73,6 +47,7 @@ class DeleteAclsFilter(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -94,122 +69,82 @@ class DeleteAclsFilter(kipwire.Struct):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilter], int]:
-        items = []
-        patience = MANY
-        item: DeleteAclsFilter
-        while count:
-            rows = DeleteAclsFilter._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DeleteAclsFilter, taken))]
-                for (
-                    item,
-                    item.resource_type_filter,
-                    item.resource_name_filter,
-                    item.pattern_type_filter,
-                    item.principal_filter,
-                    item.host_filter,
-                    item.operation,
-                    item.permission_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DeleteAclsFilter, taken)):
-                item.resource_type_filter, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.resource_name_filter = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.resource_name_filter = ""
-                else:
-                    item.resource_name_filter = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type_filter, size = unpack_bB(data, pos)
+        pos += 2
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.resource_name_filter = data[pos:end].decode()
+            pos = end
+        else:
+            self.resource_name_filter = "" if size else None
+        self.pattern_type_filter, size = unpack_bB(data, pos)
+        pos += 2
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.principal_filter = data[pos:end].decode()
+            pos = end
+        else:
+            self.principal_filter = "" if size else None
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.host_filter = data[pos:end].decode()
+            pos = end
+        else:
+            self.host_filter = "" if size else None
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                item.pattern_type_filter, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_filter = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_filter = ""
-                else:
-                    item.principal_filter = None
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host_filter = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host_filter = ""
-                else:
-                    item.host_filter = None
-
-                item.operation, item.permission_type, size = unpack_bbB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsFilter], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsFilter):
-                raise kipwire.Malformed
-            if item.resource_name_filter is None:
-                resource_name_filter = b""
-                size = 0
-            else:
-                resource_name_filter = encode_text(item.resource_name_filter)
-                size = len(resource_name_filter) + 1
-            add(pack_b(item.resource_type_filter))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_b(self.resource_type_filter))
+        if self.resource_name_filter is None:
+            add(b"\0")
+        else:
+            resource_name_filter = encode_text(self.resource_name_filter)
+            size = len(resource_name_filter) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(resource_name_filter)
-
-            if item.principal_filter is None:
-                principal_filter = b""
-                size = 0
-            else:
-                principal_filter = encode_text(item.principal_filter)
-                size = len(principal_filter) + 1
-            add(pack_b(item.pattern_type_filter))
+        add(pack_b(self.pattern_type_filter))
+        if self.principal_filter is None:
+            add(b"\0")
+        else:
+            principal_filter = encode_text(self.principal_filter)
+            size = len(principal_filter) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(principal_filter)
-
-            if item.host_filter is None:
-                host_filter = b""
-                size = 0
-            else:
-                host_filter = encode_text(item.host_filter)
-                size = len(host_filter) + 1
+        if self.host_filter is None:
+            add(b"\0")
+        else:
+            host_filter = encode_text(self.host_filter)
+            size = len(host_filter) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(host_filter)
+        packed = pack_bbx(self.operation, self.permission_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_bbx(item.operation, item.permission_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[DeleteAclsFilter], rows: kipwire.Rows) -> None:
+        item: DeleteAclsFilter
+        for item, (
+            item.resource_type_filter,
+            item.resource_name_filter,
+            item.pattern_type_filter,
+            item.principal_filter,
+            item.host_filter,
+            item.operation,
+            item.permission_type,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -220,8 +155,6 @@ class DeleteAclsRequest(kipwire.Message):
     Attributes:
         filters ([]DeleteAclsFilter): The filters; every stored entry that fits at least one of them is to be removed.
     """
-
-    __slots__ = ("filters",)
 
     NAME = "DeleteAclsRequest"
     TYPE = "request"
@@ -234,44 +167,21 @@ class DeleteAclsRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", default=(), struct=DeleteAclsFilter, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, filters: list[DeleteAclsFilter] = kipwire.DEFAULT) -> None:
-        self.filters = [] if filters is kipwire.DEFAULT else filters
+    def __init__(self, *, filters: list[DeleteAclsFilter] = DEFAULT) -> None:
+        self.filters = [] if filters is DEFAULT else filters
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.filters, pos = DeleteAclsFilter._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.filters = []
-        else:
-            raise kipwire.Malformed
+        self.filters, pos = read_compact_structs(DeleteAclsFilter, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        filters = self.filters
-        if type(filters) is not list:
-            filters = as_list(filters)
-        size = len(filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if filters:
-            DeleteAclsFilter._write_many(filters, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(DeleteAclsFilter, self.filters, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

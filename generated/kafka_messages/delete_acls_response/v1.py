@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
 
@@ -24,9 +21,7 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_bb = struct.Struct(">bb").pack
 pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class DeleteAclsMatchingAcl(kipwire.Struct):
@@ -48,18 +43,6 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         permission_type (int8): Effect the entry had: 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -72,6 +55,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -96,83 +80,64 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         self.operation = operation
         self.permission_type = permission_type
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
-        items = []
-        for item in map(new, repeat(DeleteAclsMatchingAcl, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.pattern_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type = unpack_bb(data, pos)
+        pos += 2
+        return pos
 
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.pattern_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.operation, item.permission_type = unpack_bb(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsMatchingAcl], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsMatchingAcl):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
-            add(error_message)
-
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            principal = encode_text(item.principal)
-            size = len(principal)
-            add(pack_bh(item.pattern_type, size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
             add(pack_h(size))
-            add(host)
-
-            add(pack_bb(item.operation, item.permission_type))
+            add(error_message)
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        principal = encode_text(self.principal)
+        size = len(principal)
+        add(pack_bh(self.pattern_type, size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host)
+        add(pack_h(size))
+        add(host)
+        add(pack_bb(self.operation, self.permission_type))
 
 
 class DeleteAclsFilterResult(kipwire.Struct):
@@ -184,8 +149,6 @@ class DeleteAclsFilterResult(kipwire.Struct):
         matching_acls ([]DeleteAclsMatchingAcl): The stored entries that fitted this filter.
     """
 
-    __slots__ = ("error_code", "error_message", "matching_acls")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -194,65 +157,45 @@ class DeleteAclsFilterResult(kipwire.Struct):
             "matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", default=(), struct=DeleteAclsMatchingAcl
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        matching_acls: list[DeleteAclsMatchingAcl] = kipwire.DEFAULT,
+        matching_acls: list[DeleteAclsMatchingAcl] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.matching_acls = [] if matching_acls is kipwire.DEFAULT else matching_acls
+        self.matching_acls = [] if matching_acls is DEFAULT else matching_acls
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
-        items = []
-        for item in map(new, repeat(DeleteAclsFilterResult, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.matching_acls, pos = read_structs(DeleteAclsMatchingAcl, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.matching_acls, pos = DeleteAclsMatchingAcl._read_many(data, pos, size)
-            elif size == 0:
-                item.matching_acls = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsFilterResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsFilterResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
-
-            matching_acls = item.matching_acls
-            if type(matching_acls) is not list:
-                matching_acls = as_list(matching_acls)
-            size = len(matching_acls)
-            add(pack_i(size))
-            if matching_acls:
-                DeleteAclsMatchingAcl._write_many(matching_acls, add)
+        write_structs(DeleteAclsMatchingAcl, self.matching_acls, add)
 
 
 class DeleteAclsResponse(kipwire.Message):
@@ -263,8 +206,6 @@ class DeleteAclsResponse(kipwire.Message):
             no quota was violated.
         filter_results ([]DeleteAclsFilterResult): One result per filter, in the order of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "filter_results")
 
     NAME = "DeleteAclsResponse"
     TYPE = "response"
@@ -280,31 +221,18 @@ class DeleteAclsResponse(kipwire.Message):
             "filter_results", "FilterResults", "[]DeleteAclsFilterResult", default=(), struct=DeleteAclsFilterResult
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.filter_results = [] if filter_results is kipwire.DEFAULT else filter_results
+        self.filter_results = [] if filter_results is DEFAULT else filter_results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.filter_results, pos = DeleteAclsFilterResult._read_many(data, pos, size)
-        elif size == 0:
-            message.filter_results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.filter_results, pos = read_structs(DeleteAclsFilterResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        filter_results = self.filter_results
-        if type(filter_results) is not list:
-            filter_results = as_list(filter_results)
-        size = len(filter_results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if filter_results:
-            DeleteAclsFilterResult._write_many(filter_results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DeleteAclsFilterResult, self.filter_results, add)

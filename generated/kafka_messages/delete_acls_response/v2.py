@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
 
@@ -57,20 +42,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         permission_type (int8): Effect the entry had: 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "resource_type",
-        "resource_name",
-        "pattern_type",
-        "principal",
-        "host",
-        "operation",
-        "permission_type",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("h", "text", "b", "text", "b", "text", "text", "b", "b")
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
@@ -82,6 +54,7 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -107,135 +80,84 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsMatchingAcl], int]:
-        items = []
-        patience = MANY
-        item: DeleteAclsMatchingAcl
-        while count:
-            rows = DeleteAclsMatchingAcl._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DeleteAclsMatchingAcl, taken))]
-                for (
-                    item,
-                    item.error_code,
-                    item.error_message,
-                    item.resource_type,
-                    item.resource_name,
-                    item.pattern_type,
-                    item.principal,
-                    item.host,
-                    item.operation,
-                    item.permission_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DeleteAclsMatchingAcl, taken)):
-                item.error_code, size = unpack_hB(data, pos)
-                pos += 3
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.error_message = ""
-                else:
-                    item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.pattern_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                item.resource_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.resource_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.resource_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.pattern_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.operation, item.permission_type, size = unpack_bbB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsMatchingAcl], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsMatchingAcl):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        principal = encode_text(self.principal)
+        size = len(principal) + 1
+        add(pack_b(self.pattern_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_bbx(self.operation, self.permission_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            principal = encode_text(item.principal)
-            size = len(principal) + 1
-            add(pack_b(item.pattern_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_bbx(item.operation, item.permission_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[DeleteAclsMatchingAcl], rows: kipwire.Rows) -> None:
+        item: DeleteAclsMatchingAcl
+        for item, (
+            item.error_code,
+            item.error_message,
+            item.resource_type,
+            item.resource_name,
+            item.pattern_type,
+            item.principal,
+            item.host,
+            item.operation,
+            item.permission_type,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -248,8 +170,6 @@ class DeleteAclsFilterResult(kipwire.Struct):
         error_message (string, nullable): Human-readable detail on why the filter failed; null = none.
         matching_acls ([]DeleteAclsMatchingAcl): The stored entries that fitted this filter.
     """
-
-    __slots__ = ("error_code", "error_message", "matching_acls")
 
     FLEXIBLE = True
     FIELDS = (
@@ -264,82 +184,48 @@ class DeleteAclsFilterResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        matching_acls: list[DeleteAclsMatchingAcl] = kipwire.DEFAULT,
+        matching_acls: list[DeleteAclsMatchingAcl] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.matching_acls = [] if matching_acls is kipwire.DEFAULT else matching_acls
+        self.matching_acls = [] if matching_acls is DEFAULT else matching_acls
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteAclsFilterResult], int]:
-        items = []
-        for item in map(new, repeat(DeleteAclsFilterResult, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        self.matching_acls, pos = read_compact_structs(DeleteAclsMatchingAcl, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.matching_acls, pos = DeleteAclsMatchingAcl._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.matching_acls = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteAclsFilterResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteAclsFilterResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            matching_acls = item.matching_acls
-            if type(matching_acls) is not list:
-                matching_acls = as_list(matching_acls)
-            size = len(matching_acls) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if matching_acls:
-                DeleteAclsMatchingAcl._write_many(matching_acls, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_compact_structs(DeleteAclsMatchingAcl, self.matching_acls, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -352,8 +238,6 @@ class DeleteAclsResponse(kipwire.Message):
             no quota was violated.
         filter_results ([]DeleteAclsFilterResult): One result per filter, in the order of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "filter_results")
 
     NAME = "DeleteAclsResponse"
     TYPE = "response"
@@ -374,48 +258,23 @@ class DeleteAclsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, filter_results: list[DeleteAclsFilterResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.filter_results = [] if filter_results is kipwire.DEFAULT else filter_results
+        self.filter_results = [] if filter_results is DEFAULT else filter_results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.filter_results, pos = DeleteAclsFilterResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.filter_results = []
-        else:
-            raise kipwire.Malformed
+        self.filter_results, pos = read_compact_structs(DeleteAclsFilterResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        filter_results = self.filter_results
-        if type(filter_results) is not list:
-            filter_results = as_list(filter_results)
-        size = len(filter_results) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if filter_results:
-            DeleteAclsFilterResult._write_many(filter_results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DeleteAclsFilterResult, self.filter_results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import DEFAULT
 
 __all__ = ["DeleteGroupsRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DeleteGroupsRequest(kipwire.Message):
@@ -29,8 +23,6 @@ class DeleteGroupsRequest(kipwire.Message):
         groups_names ([]string): Ids of the groups to delete; this broker should be the coordinator of all of them.
     """
 
-    __slots__ = ("groups_names",)
-
     NAME = "DeleteGroupsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 42
@@ -40,40 +32,16 @@ class DeleteGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", default=(), entity_type="groupId"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups_names: list[str] = kipwire.DEFAULT) -> None:
-        self.groups_names = [] if groups_names is kipwire.DEFAULT else groups_names
+    def __init__(self, *, groups_names: list[str] = DEFAULT) -> None:
+        self.groups_names = [] if groups_names is DEFAULT else groups_names
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            groups_names = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                groups_names.append(data[pos:end].decode())
-                pos = end
-            message.groups_names = groups_names
-        elif size == 0:
-            message.groups_names = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.groups_names, pos = read_texts(data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups_names = self.groups_names
-        if type(groups_names) is not list:
-            groups_names = as_list(groups_names)
-        size = len(groups_names)
-        add(pack_i(size))
-        if groups_names:
-            for text in groups_names:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.groups_names, add)

@@ -3,24 +3,11 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["DeleteGroupsRequest"]
 
@@ -33,8 +20,6 @@ class DeleteGroupsRequest(kipwire.Message):
         groups_names ([]string): Ids of the groups to delete; this broker should be the coordinator of all of them.
     """
 
-    __slots__ = ("groups_names",)
-
     NAME = "DeleteGroupsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 42
@@ -46,59 +31,21 @@ class DeleteGroupsRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("groups_names", "GroupsNames", "[]string", default=(), compact=True, entity_type="groupId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups_names: list[str] = kipwire.DEFAULT) -> None:
-        self.groups_names = [] if groups_names is kipwire.DEFAULT else groups_names
+    def __init__(self, *, groups_names: list[str] = DEFAULT) -> None:
+        self.groups_names = [] if groups_names is DEFAULT else groups_names
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            groups_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                groups_names.append(data[pos:end].decode())
-                pos = end
-            message.groups_names = groups_names
-        elif size == 1:
-            message.groups_names = []
-        else:
-            raise kipwire.Malformed
+        self.groups_names, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups_names = self.groups_names
-        if type(groups_names) is not list:
-            groups_names = as_list(groups_names)
-        size = len(groups_names) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups_names:
-            for text in groups_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.groups_names, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

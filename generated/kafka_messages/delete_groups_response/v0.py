@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_ii = struct.Struct(">ii").pack
+pack_i = struct.Struct(">i").pack
 
 
 class DeletableGroupResult(kipwire.Struct):
@@ -30,47 +27,35 @@ class DeletableGroupResult(kipwire.Struct):
             gone.
     """
 
-    __slots__ = ("group_id", "error_code")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", error_code: int = 0) -> None:
         self.group_id = group_id
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableGroupResult], int]:
-        items = []
-        for item in map(new, repeat(DeletableGroupResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        (self.error_code,) = unpack_h(data, pos)
+        pos += 2
+        return pos
 
-            (item.error_code,) = unpack_h(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeletableGroupResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeletableGroupResult):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id)
-            add(pack_h(size))
-            add(group_id)
-
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id)
+        add(pack_h(size))
+        add(group_id)
+        add(pack_h(self.error_code))
 
 
 class DeleteGroupsResponse(kipwire.Message):
@@ -81,8 +66,6 @@ class DeleteGroupsResponse(kipwire.Message):
             quota was violated.
         results ([]DeletableGroupResult): One result for each group that was to be deleted.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "DeleteGroupsResponse"
     TYPE = "response"
@@ -96,29 +79,18 @@ class DeleteGroupsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DeletableGroupResult", default=(), struct=DeletableGroupResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[DeletableGroupResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results, pos = DeletableGroupResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results, pos = read_structs(DeletableGroupResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results:
-            DeletableGroupResult._write_many(results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DeletableGroupResult, self.results, add)

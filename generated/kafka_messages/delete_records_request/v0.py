@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
 
@@ -31,45 +28,30 @@ class DeleteRecordsPartition(kipwire.Struct):
         offset (int64): First offset to keep, everything before it is discarded; -1 stands for the high watermark.
     """
 
-    __slots__ = ("partition_index", "offset")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
         self.partition_index = partition_index
         self.offset = offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
-        item: DeleteRecordsPartition
-        end = pos + 12 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(DeleteRecordsPartition, count))]
-            rows = DeleteRecordsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(DeleteRecordsPartition, count)):
-            item.partition_index, item.offset = unpack_iq(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.offset = unpack_iq(data, pos)
+        pos += 12
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iq(self.partition_index, self.offset))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsPartition):
-                raise kipwire.Malformed
-            add(pack_iq(item.partition_index, item.offset))
+    def _fill(items: list[DeleteRecordsPartition], rows: kipwire.Rows) -> None:
+        item: DeleteRecordsPartition
+        for item, (item.partition_index, item.offset) in zip(items, rows):
+            pass
 
 
 class DeleteRecordsTopic(kipwire.Struct):
@@ -80,8 +62,6 @@ class DeleteRecordsTopic(kipwire.Struct):
         partitions ([]DeleteRecordsPartition): Partitions of the topic to discard records from.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -89,52 +69,31 @@ class DeleteRecordsTopic(kipwire.Struct):
             "partitions", "Partitions", "[]DeleteRecordsPartition", default=(), struct=DeleteRecordsPartition
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
-        items = []
-        for item in map(new, repeat(DeleteRecordsTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(DeleteRecordsPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = DeleteRecordsPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                DeleteRecordsPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(DeleteRecordsPartition, self.partitions, add)
 
 
 class DeleteRecordsRequest(kipwire.Message):
@@ -145,8 +104,6 @@ class DeleteRecordsRequest(kipwire.Message):
         topics ([]DeleteRecordsTopic): Topics with partitions to truncate at the old end.
         timeout_ms (int32): How long to wait for all replicas to carry out the deletion, in milliseconds.
     """
-
-    __slots__ = ("topics", "timeout_ms")
 
     NAME = "DeleteRecordsRequest"
     TYPE = "request"
@@ -160,34 +117,20 @@ class DeleteRecordsRequest(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", default=(), struct=DeleteRecordsTopic),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[DeleteRecordsTopic] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[DeleteRecordsTopic] = DEFAULT, timeout_ms: int = 0) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = DeleteRecordsTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        (message.timeout_ms,) = unpack_i(data, pos)
+        self.topics, pos = read_structs(DeleteRecordsTopic, data, pos, size)
+        (self.timeout_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            DeleteRecordsTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(DeleteRecordsTopic, self.topics, add)
         add(pack_i(self.timeout_ms))

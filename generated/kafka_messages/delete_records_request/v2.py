@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
 
@@ -41,55 +27,33 @@ class DeleteRecordsPartition(kipwire.Struct):
         offset (int64): First offset to keep, everything before it is discarded; -1 stands for the high watermark.
     """
 
-    __slots__ = ("partition_index", "offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, offset: int = 0) -> None:
         self.partition_index = partition_index
         self.offset = offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartition], int]:
-        item: DeleteRecordsPartition
-        end = pos + 13 * count
-        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
-            items = [*map(new, repeat(DeleteRecordsPartition, count))]
-            rows = DeleteRecordsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(DeleteRecordsPartition, count)):
-            item.partition_index, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.partition_index, self.offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsPartition):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.partition_index, item.offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[DeleteRecordsPartition], rows: kipwire.Rows) -> None:
+        item: DeleteRecordsPartition
+        for item, (item.partition_index, item.offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -101,8 +65,6 @@ class DeleteRecordsTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]DeleteRecordsPartition): Partitions of the topic to discard records from.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -116,70 +78,34 @@ class DeleteRecordsTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopic], int]:
-        items = []
-        for item in map(new, repeat(DeleteRecordsTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(DeleteRecordsPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = DeleteRecordsPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                DeleteRecordsPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(DeleteRecordsPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -193,8 +119,6 @@ class DeleteRecordsRequest(kipwire.Message):
         timeout_ms (int32): How long to wait for all replicas to carry out the deletion, in milliseconds.
     """
 
-    __slots__ = ("topics", "timeout_ms")
-
     NAME = "DeleteRecordsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 21
@@ -207,48 +131,25 @@ class DeleteRecordsRequest(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", default=(), struct=DeleteRecordsTopic, compact=True),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[DeleteRecordsTopic] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[DeleteRecordsTopic] = DEFAULT, timeout_ms: int = 0) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = DeleteRecordsTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, size = unpack_iB(data, pos)
+        self.topics, pos = read_compact_structs(DeleteRecordsTopic, data, pos, size)
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            DeleteRecordsTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(DeleteRecordsTopic, self.topics, add)
         packed = pack_ix(self.timeout_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRecordsResponse"]
 
@@ -21,7 +18,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 unpack_iqh = struct.Struct(">iqh").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 pack_iqh = struct.Struct(">iqh").pack
 
 
@@ -35,48 +31,32 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "low_watermark", "error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iqh").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.low_watermark = low_watermark
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
-        item: DeleteRecordsPartitionResult
-        end = pos + 14 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]
-            rows = DeleteRecordsPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.low_watermark,
-                item.error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(DeleteRecordsPartitionResult, count)):
-            item.partition_index, item.low_watermark, item.error_code = unpack_iqh(data, pos)
-            pos += 14
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.low_watermark, self.error_code = unpack_iqh(data, pos)
+        pos += 14
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqh(self.partition_index, self.low_watermark, self.error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsPartitionResult):
-                raise kipwire.Malformed
-            add(pack_iqh(item.partition_index, item.low_watermark, item.error_code))
+    def _fill(items: list[DeleteRecordsPartitionResult], rows: kipwire.Rows) -> None:
+        item: DeleteRecordsPartitionResult
+        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, rows):
+            pass
 
 
 class DeleteRecordsTopicResult(kipwire.Struct):
@@ -86,8 +66,6 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]DeleteRecordsPartitionResult): Results of the topic's partitions.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -100,52 +78,31 @@ class DeleteRecordsTopicResult(kipwire.Struct):
             struct=DeleteRecordsPartitionResult,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
-        items = []
-        for item in map(new, repeat(DeleteRecordsTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(DeleteRecordsPartitionResult, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = DeleteRecordsPartitionResult._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                DeleteRecordsPartitionResult._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(DeleteRecordsPartitionResult, self.partitions, add)
 
 
 class DeleteRecordsResponse(kipwire.Message):
@@ -156,8 +113,6 @@ class DeleteRecordsResponse(kipwire.Message):
             if no quota was violated.
         topics ([]DeleteRecordsTopicResult): Results grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "DeleteRecordsResponse"
     TYPE = "response"
@@ -171,29 +126,18 @@ class DeleteRecordsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", default=(), struct=DeleteRecordsTopicResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = DeleteRecordsTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(DeleteRecordsTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            DeleteRecordsTopicResult._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DeleteRecordsTopicResult, self.topics, add)

@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRecordsResponse"]
 
@@ -43,15 +29,13 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "low_watermark", "error_code")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqhx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, low_watermark: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
@@ -59,42 +43,21 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsPartitionResult], int]:
-        item: DeleteRecordsPartitionResult
-        end = pos + 15 * count
-        if count > 3 and data[pos + 14 : end : 15].count(0) == count:
-            items = [*map(new, repeat(DeleteRecordsPartitionResult, count))]
-            rows = DeleteRecordsPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.low_watermark,
-                item.error_code,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(DeleteRecordsPartitionResult, count)):
-            item.partition_index, item.low_watermark, item.error_code, size = unpack_iqhB(data, pos)
-            pos += 15
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.low_watermark, self.error_code, size = unpack_iqhB(data, pos)
+        pos += 15
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqhx(self.partition_index, self.low_watermark, self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsPartitionResult):
-                raise kipwire.Malformed
-            packed = pack_iqhx(item.partition_index, item.low_watermark, item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[DeleteRecordsPartitionResult], rows: kipwire.Rows) -> None:
+        item: DeleteRecordsPartitionResult
+        for item, (item.partition_index, item.low_watermark, item.error_code) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -106,8 +69,6 @@ class DeleteRecordsTopicResult(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]DeleteRecordsPartitionResult): Results of the topic's partitions.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -121,70 +82,34 @@ class DeleteRecordsTopicResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DeleteRecordsPartitionResult] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteRecordsTopicResult], int]:
-        items = []
-        for item in map(new, repeat(DeleteRecordsTopicResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(DeleteRecordsPartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = DeleteRecordsPartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteRecordsTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteRecordsTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                DeleteRecordsPartitionResult._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(DeleteRecordsPartitionResult, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -197,8 +122,6 @@ class DeleteRecordsResponse(kipwire.Message):
             if no quota was violated.
         topics ([]DeleteRecordsTopicResult): Results grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "DeleteRecordsResponse"
     TYPE = "response"
@@ -214,46 +137,23 @@ class DeleteRecordsResponse(kipwire.Message):
             "topics", "Topics", "[]DeleteRecordsTopicResult", default=(), struct=DeleteRecordsTopicResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[DeleteRecordsTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = DeleteRecordsTopicResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(DeleteRecordsTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            DeleteRecordsTopicResult._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DeleteRecordsTopicResult, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteShareGroupOffsetsResponseTopic", "DeleteShareGroupOffsetsResponse"]
 
@@ -46,8 +32,6 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
             null.
     """
 
-    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
@@ -55,6 +39,7 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -70,71 +55,42 @@ class DeleteShareGroupOffsetsResponseTopic(kipwire.Struct):
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteShareGroupOffsetsResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(DeleteShareGroupOffsetsResponseTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        topic_id, self.error_code, size = unpack_16shB(data, pos)
+        pos += 19
+        self.topic_id = uuid_from(topic_id)
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            topic_id, item.error_code, size = unpack_16shB(data, pos)
-            pos += 19
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DeleteShareGroupOffsetsResponseTopic], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DeleteShareGroupOffsetsResponseTopic):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_16sh(item.topic_id.bytes, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        add(pack_16sh(self.topic_id.bytes, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -150,8 +106,6 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             null.
         responses ([]DeleteShareGroupOffsetsResponseTopic): Outcome for each topic of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
 
     NAME = "DeleteShareGroupOffsetsResponse"
     TYPE = "response"
@@ -174,6 +128,7 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -181,70 +136,41 @@ class DeleteShareGroupOffsetsResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        responses: list[DeleteShareGroupOffsetsResponseTopic] = kipwire.DEFAULT,
+        responses: list[DeleteShareGroupOffsetsResponseTopic] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = DeleteShareGroupOffsetsResponseTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
+        self.responses, pos = read_compact_structs(DeleteShareGroupOffsetsResponseTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            DeleteShareGroupOffsetsResponseTopic._write_many(responses, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(DeleteShareGroupOffsetsResponseTopic, self.responses, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

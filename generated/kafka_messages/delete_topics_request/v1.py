@@ -4,20 +4,15 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import DEFAULT
 
 __all__ = ["DeleteTopicsRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 
 
@@ -29,8 +24,6 @@ class DeleteTopicsRequest(kipwire.Message):
         timeout_ms (int32): How long in milliseconds the broker may wait for the deletions to be carried out before it
             answers.
     """
-
-    __slots__ = ("topic_names", "timeout_ms")
 
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
@@ -44,46 +37,20 @@ class DeleteTopicsRequest(kipwire.Message):
         kipwire.Field("topic_names", "TopicNames", "[]string", default=(), ignorable=True, entity_type="topicName"),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_names: list[str] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
-        self.topic_names = [] if topic_names is kipwire.DEFAULT else topic_names
+    def __init__(self, *, topic_names: list[str] = DEFAULT, timeout_ms: int = 0) -> None:
+        self.topic_names = [] if topic_names is DEFAULT else topic_names
         self.timeout_ms = timeout_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            topic_names = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                topic_names.append(data[pos:end].decode())
-                pos = end
-            message.topic_names = topic_names
-        elif size == 0:
-            message.topic_names = []
-        else:
-            raise kipwire.Malformed
-
-        (message.timeout_ms,) = unpack_i(data, pos)
+        self.topic_names, pos = read_texts(data, pos, size)
+        (self.timeout_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topic_names = self.topic_names
-        if type(topic_names) is not list:
-            topic_names = as_list(topic_names)
-        size = len(topic_names)
-        add(pack_i(size))
-        if topic_names:
-            for text in topic_names:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.topic_names, add)
         add(pack_i(self.timeout_ms))

@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["DeleteTopicsRequest"]
 
@@ -39,8 +25,6 @@ class DeleteTopicsRequest(kipwire.Message):
             answers.
     """
 
-    __slots__ = ("topic_names", "timeout_ms")
-
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
@@ -55,63 +39,25 @@ class DeleteTopicsRequest(kipwire.Message):
         ),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_names: list[str] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
-        self.topic_names = [] if topic_names is kipwire.DEFAULT else topic_names
+    def __init__(self, *, topic_names: list[str] = DEFAULT, timeout_ms: int = 0) -> None:
+        self.topic_names = [] if topic_names is DEFAULT else topic_names
         self.timeout_ms = timeout_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            topic_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                topic_names.append(data[pos:end].decode())
-                pos = end
-            message.topic_names = topic_names
-        elif size == 1:
-            message.topic_names = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, size = unpack_iB(data, pos)
+        self.topic_names, pos = read_compact_texts(data, pos, size)
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topic_names = self.topic_names
-        if type(topic_names) is not list:
-            topic_names = as_list(topic_names)
-        size = len(topic_names) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topic_names:
-            for text in topic_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.topic_names, add)
         packed = pack_ix(self.timeout_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeleteTopicState", "DeleteTopicsRequest"]
 
@@ -39,70 +25,49 @@ class DeleteTopicState(kipwire.Struct):
     """The topics to delete, each given either by name or by id. Since version 6; older versions use TopicNames.
 
     Attributes:
-        name (string, nullable): Name of the topic, or null if it is identified by TopicId. Default: null.
+        name (string, nullable): Name of the topic, or null if it is identified by topic_id. Default: null.
         topic_id (uuid): Unique id of the topic (KIP-516); the zero UUID if it is identified by Name.
     """
-
-    __slots__ = ("name", "topic_id")
 
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str | None = None, topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.name = name
         self.topic_id = topic_id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeleteTopicState], int]:
-        items = []
-        for item in map(new, repeat(DeleteTopicState, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                item.name = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.name = data[pos:end].decode()
+            pos = end
+        else:
+            self.name = "" if size else None
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeleteTopicState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeleteTopicState):
-                raise kipwire.Malformed
-            if item.name is None:
-                name = b""
-                size = 0
-            else:
-                name = encode_text(item.name)
-                size = len(name) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.name is None:
+            add(b"\0")
+        else:
+            name = encode_text(self.name)
+            size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
-
-            packed = pack_16sx(item.topic_id.bytes)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        packed = pack_16sx(self.topic_id.bytes)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -117,8 +82,6 @@ class DeleteTopicsRequest(kipwire.Message):
             answers.
     """
 
-    __slots__ = ("topics", "timeout_ms")
-
     NAME = "DeleteTopicsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 20
@@ -131,48 +94,25 @@ class DeleteTopicsRequest(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]DeleteTopicState", default=(), struct=DeleteTopicState, compact=True),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[DeleteTopicState] = kipwire.DEFAULT, timeout_ms: int = 0) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[DeleteTopicState] = DEFAULT, timeout_ms: int = 0) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = DeleteTopicState._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, size = unpack_iB(data, pos)
+        self.topics, pos = read_compact_structs(DeleteTopicState, data, pos, size)
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            DeleteTopicState._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(DeleteTopicState, self.topics, add)
         packed = pack_ix(self.timeout_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

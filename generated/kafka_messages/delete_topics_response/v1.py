@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_ii = struct.Struct(">ii").pack
+pack_i = struct.Struct(">i").pack
 
 
 class DeletableTopicResult(kipwire.Struct):
@@ -30,47 +27,35 @@ class DeletableTopicResult(kipwire.Struct):
         error_code (int16): Outcome for this topic; 0 means no error.
     """
 
-    __slots__ = ("name", "error_code")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", error_code: int = 0) -> None:
         self.name = name
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
-        items = []
-        for item in map(new, repeat(DeletableTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (self.error_code,) = unpack_h(data, pos)
+        pos += 2
+        return pos
 
-            (item.error_code,) = unpack_h(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeletableTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeletableTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        add(pack_h(self.error_code))
 
 
 class DeleteTopicsResponse(kipwire.Message):
@@ -81,8 +66,6 @@ class DeleteTopicsResponse(kipwire.Message):
             no quota was violated.
         responses ([]DeletableTopicResult): One result per topic of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "responses")
 
     NAME = "DeleteTopicsResponse"
     TYPE = "response"
@@ -96,29 +79,18 @@ class DeleteTopicsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("responses", "Responses", "[]DeletableTopicResult", default=(), struct=DeletableTopicResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.responses, pos = DeletableTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.responses, pos = read_structs(DeletableTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses)
-        add(pack_ii(self.throttle_time_ms, size))
-        if responses:
-            DeletableTopicResult._write_many(responses, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DeletableTopicResult, self.responses, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -43,81 +28,44 @@ class DeletableTopicResult(kipwire.Struct):
         error_code (int16): Outcome for this topic; 0 means no error.
     """
 
-    __slots__ = ("name", "error_code")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", error_code: int = 0) -> None:
         self.name = name
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hx(self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DeletableTopicResult], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[DeletableTopicResult], rows: kipwire.Rows) -> None:
         item: DeletableTopicResult
-        while count:
-            rows = DeletableTopicResult._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DeletableTopicResult, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.error_code,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DeletableTopicResult, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.error_code, size = unpack_hB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DeletableTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DeletableTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hx(item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.error_code) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -130,8 +78,6 @@ class DeleteTopicsResponse(kipwire.Message):
             no quota was violated.
         responses ([]DeletableTopicResult): One result per topic of the request.
     """
-
-    __slots__ = ("throttle_time_ms", "responses")
 
     NAME = "DeleteTopicsResponse"
     TYPE = "response"
@@ -147,46 +93,23 @@ class DeleteTopicsResponse(kipwire.Message):
             "responses", "Responses", "[]DeletableTopicResult", default=(), struct=DeletableTopicResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, responses: list[DeletableTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = DeletableTopicResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
+        self.responses, pos = read_compact_structs(DeletableTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            DeletableTopicResult._write_many(responses, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DeletableTopicResult, self.responses, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

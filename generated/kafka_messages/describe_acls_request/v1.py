@@ -4,22 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["DescribeAclsRequest"]
 
 unpack_bb = struct.Struct(">bb").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
 unpack_h = struct.Struct(">h").unpack_from
+pack_b = struct.Struct(">b").pack
 pack_bb = struct.Struct(">bb").pack
-pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
 
 
@@ -42,16 +38,6 @@ class DescribeAclsRequest(kipwire.Message):
         permission_type (int8): Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
     NAME = "DescribeAclsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 29
@@ -69,6 +55,7 @@ class DescribeAclsRequest(kipwire.Message):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -89,72 +76,63 @@ class DescribeAclsRequest(kipwire.Message):
         self.operation = operation
         self.permission_type = permission_type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.resource_type_filter, size = unpack_bh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type_filter, size = unpack_bh(data, pos)
         pos += 3
-        if size >= 0:
-            end = pos + size
-            message.resource_name_filter = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.resource_name_filter = None
+        if size == -1:
+            self.resource_name_filter = None
         else:
-            raise kipwire.Malformed
-
-        message.pattern_type_filter, size = unpack_bh(data, pos)
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.resource_name_filter = data[pos:end].decode()
+            pos = end
+        self.pattern_type_filter, size = unpack_bh(data, pos)
         pos += 3
-        if size >= 0:
-            end = pos + size
-            message.principal_filter = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.principal_filter = None
+        if size == -1:
+            self.principal_filter = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.principal_filter = data[pos:end].decode()
+            pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.host_filter = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.host_filter = None
+        if size == -1:
+            self.host_filter = None
         else:
-            raise kipwire.Malformed
-
-        message.operation, message.permission_type = unpack_bb(data, pos)
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.host_filter = data[pos:end].decode()
+            pos = end
+        self.operation, self.permission_type = unpack_bb(data, pos)
         pos += 2
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_b(self.resource_type_filter))
         if self.resource_name_filter is None:
-            resource_name_filter = b""
-            size = -1
+            add(pack_h(-1))
         else:
             resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter)
-        add(pack_bh(self.resource_type_filter, size))
-        add(resource_name_filter)
-
+            add(pack_h(size))
+            add(resource_name_filter)
+        add(pack_b(self.pattern_type_filter))
         if self.principal_filter is None:
-            principal_filter = b""
-            size = -1
+            add(pack_h(-1))
         else:
             principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter)
-        add(pack_bh(self.pattern_type_filter, size))
-        add(principal_filter)
-
+            add(pack_h(size))
+            add(principal_filter)
         if self.host_filter is None:
-            host_filter = b""
-            size = -1
+            add(pack_h(-1))
         else:
             host_filter = encode_text(self.host_filter)
             size = len(host_filter)
-        add(pack_h(size))
-        add(host_filter)
-
+            add(pack_h(size))
+            add(host_filter)
         add(pack_bb(self.operation, self.permission_type))

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DescribeAclsRequest"]
 
@@ -48,16 +36,6 @@ class DescribeAclsRequest(kipwire.Message):
         permission_type (int8): Whether to look for denying or allowing entries: 1 any, 2 deny, 3 allow.
     """
 
-    __slots__ = (
-        "resource_type_filter",
-        "resource_name_filter",
-        "pattern_type_filter",
-        "principal_filter",
-        "host_filter",
-        "operation",
-        "permission_type",
-    )
-
     NAME = "DescribeAclsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 29
@@ -75,6 +53,7 @@ class DescribeAclsRequest(kipwire.Message):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -96,91 +75,67 @@ class DescribeAclsRequest(kipwire.Message):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.resource_type_filter, size = unpack_bB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type_filter, size = unpack_bB(data, pos)
         pos += 2
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.resource_name_filter = data[pos:end].decode()
+            self.resource_name_filter = data[pos:end].decode()
             pos = end
-        elif size:
-            message.resource_name_filter = ""
         else:
-            message.resource_name_filter = None
-
-        message.pattern_type_filter, size = unpack_bB(data, pos)
+            self.resource_name_filter = "" if size else None
+        self.pattern_type_filter, size = unpack_bB(data, pos)
         pos += 2
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.principal_filter = data[pos:end].decode()
+            self.principal_filter = data[pos:end].decode()
             pos = end
-        elif size:
-            message.principal_filter = ""
         else:
-            message.principal_filter = None
-
+            self.principal_filter = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.host_filter = data[pos:end].decode()
+            self.host_filter = data[pos:end].decode()
             pos = end
-        elif size:
-            message.host_filter = ""
         else:
-            message.host_filter = None
-
-        message.operation, message.permission_type, size = unpack_bbB(data, pos)
+            self.host_filter = "" if size else None
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_b(self.resource_type_filter))
         if self.resource_name_filter is None:
-            resource_name_filter = b""
-            size = 0
+            add(b"\0")
         else:
             resource_name_filter = encode_text(self.resource_name_filter)
             size = len(resource_name_filter) + 1
-        add(pack_b(self.resource_type_filter))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(resource_name_filter)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(resource_name_filter)
+        add(pack_b(self.pattern_type_filter))
         if self.principal_filter is None:
-            principal_filter = b""
-            size = 0
+            add(b"\0")
         else:
             principal_filter = encode_text(self.principal_filter)
             size = len(principal_filter) + 1
-        add(pack_b(self.pattern_type_filter))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(principal_filter)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(principal_filter)
         if self.host_filter is None:
-            host_filter = b""
-            size = 0
+            add(b"\0")
         else:
             host_filter = encode_text(self.host_filter)
             size = len(host_filter) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(host_filter)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(host_filter)
         packed = pack_bbx(self.operation, self.permission_type)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
@@ -21,12 +18,11 @@ unpack_bi = struct.Struct(">bi").unpack_from
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
+pack_b = struct.Struct(">b").pack
 pack_bb = struct.Struct(">bb").pack
 pack_bh = struct.Struct(">bh").pack
-pack_bi = struct.Struct(">bi").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_ihh = struct.Struct(">ihh").pack
+pack_ih = struct.Struct(">ih").pack
 
 
 class AclDescription(kipwire.Struct):
@@ -41,8 +37,6 @@ class AclDescription(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    __slots__ = ("principal", "host", "operation", "permission_type")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal", "Principal", "string", default=""),
@@ -50,6 +44,7 @@ class AclDescription(kipwire.Struct):
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
         self.principal = principal
@@ -57,49 +52,35 @@ class AclDescription(kipwire.Struct):
         self.operation = operation
         self.permission_type = permission_type
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
-        items = []
-        for item in map(new, repeat(AclDescription, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type = unpack_bb(data, pos)
+        pos += 2
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.operation, item.permission_type = unpack_bb(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AclDescription], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AclDescription):
-                raise kipwire.Malformed
-            principal = encode_text(item.principal)
-            size = len(principal)
-            add(pack_h(size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host)
-            add(pack_h(size))
-            add(host)
-
-            add(pack_bb(item.operation, item.permission_type))
+    def _write(self, add: kipwire.Add) -> None:
+        principal = encode_text(self.principal)
+        size = len(principal)
+        add(pack_h(size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host)
+        add(pack_h(size))
+        add(host)
+        add(pack_bb(self.operation, self.permission_type))
 
 
 class DescribeAclsResource(kipwire.Struct):
@@ -114,8 +95,6 @@ class DescribeAclsResource(kipwire.Struct):
         acls ([]AclDescription): Access control entries of this resource pattern that match the filter.
     """
 
-    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
@@ -123,6 +102,7 @@ class DescribeAclsResource(kipwire.Struct):
         kipwire.Field("pattern_type", "PatternType", "int8", default=3),
         kipwire.Field("acls", "Acls", "[]AclDescription", default=(), struct=AclDescription),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -130,54 +110,33 @@ class DescribeAclsResource(kipwire.Struct):
         resource_type: int = 0,
         resource_name: str = "",
         pattern_type: int = 3,
-        acls: list[AclDescription] = kipwire.DEFAULT,
+        acls: list[AclDescription] = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.pattern_type = pattern_type
-        self.acls = [] if acls is kipwire.DEFAULT else acls
+        self.acls = [] if acls is DEFAULT else acls
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
-        items = []
-        for item in map(new, repeat(DescribeAclsResource, count)):
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.pattern_type, size = unpack_bi(data, pos)
+        pos += 5
+        self.acls, pos = read_structs(AclDescription, data, pos, size)
+        return pos
 
-            item.pattern_type, size = unpack_bi(data, pos)
-            pos += 5
-            if size > 0:
-                item.acls, pos = AclDescription._read_many(data, pos, size)
-            elif size == 0:
-                item.acls = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeAclsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeAclsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            acls = item.acls
-            if type(acls) is not list:
-                acls = as_list(acls)
-            size = len(acls)
-            add(pack_bi(item.pattern_type, size))
-            if acls:
-                AclDescription._write_many(acls, add)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        add(pack_b(self.pattern_type))
+        write_structs(AclDescription, self.acls, add)
 
 
 class DescribeAclsResponse(kipwire.Message):
@@ -190,8 +149,6 @@ class DescribeAclsResponse(kipwire.Message):
         error_message (string, nullable): Explanation of the error; null if there was none.
         resources ([]DescribeAclsResource): Resource patterns that have matching entries.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources")
 
     NAME = "DescribeAclsResponse"
     TYPE = "response"
@@ -207,6 +164,7 @@ class DescribeAclsResponse(kipwire.Message):
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("resources", "Resources", "[]DescribeAclsResource", default=(), struct=DescribeAclsResource),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -214,51 +172,36 @@ class DescribeAclsResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        resources: list[DescribeAclsResource] = kipwire.DEFAULT,
+        resources: list[DescribeAclsResource] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+        self.resources = [] if resources is DEFAULT else resources
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihh(data, pos)
         pos += 8
-        if size >= 0:
-            end = pos + size
-            message.error_message = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.error_message = None
+        if size == -1:
+            self.error_message = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.resources, pos = DescribeAclsResource._read_many(data, pos, size)
-        elif size == 0:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.resources, pos = read_structs(DescribeAclsResource, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = -1
+            add(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-        add(pack_ihh(self.throttle_time_ms, self.error_code, size))
-        add(error_message)
-
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources)
-        add(pack_i(size))
-        if resources:
-            DescribeAclsResource._write_many(resources, add)
+            add(pack_h(size))
+            add(error_message)
+        write_structs(DescribeAclsResource, self.resources, add)

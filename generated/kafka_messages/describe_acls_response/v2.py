@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
 
@@ -48,16 +33,14 @@ class AclDescription(kipwire.Struct):
         permission_type (int8): Effect of the entry: 2 deny, 3 allow.
     """
 
-    __slots__ = ("principal", "host", "operation", "permission_type")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "b", "b")
     FIELDS = (
         kipwire.Field("principal", "Principal", "string", default="", compact=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("operation", "Operation", "int8", default=0),
         kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal: str = "", host: str = "", operation: int = 0, permission_type: int = 0) -> None:
         self.principal = principal
@@ -66,87 +49,43 @@ class AclDescription(kipwire.Struct):
         self.permission_type = permission_type
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.operation, self.permission_type, size = unpack_bbB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        principal = encode_text(self.principal)
+        size = len(principal) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_bbx(self.operation, self.permission_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AclDescription], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AclDescription], rows: kipwire.Rows) -> None:
         item: AclDescription
-        while count:
-            rows = AclDescription._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AclDescription, taken))]
-                for (
-                    item,
-                    item.principal,
-                    item.host,
-                    item.operation,
-                    item.permission_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AclDescription, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.operation, item.permission_type, size = unpack_bbB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AclDescription], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AclDescription):
-                raise kipwire.Malformed
-            principal = encode_text(item.principal)
-            size = len(principal) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_bbx(item.operation, item.permission_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.principal, item.host, item.operation, item.permission_type) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -163,8 +102,6 @@ class DescribeAclsResource(kipwire.Struct):
         acls ([]AclDescription): Access control entries of this resource pattern that match the filter.
     """
 
-    __slots__ = ("resource_type", "resource_name", "pattern_type", "acls")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
@@ -172,6 +109,7 @@ class DescribeAclsResource(kipwire.Struct):
         kipwire.Field("pattern_type", "PatternType", "int8", default=3),
         kipwire.Field("acls", "Acls", "[]AclDescription", default=(), struct=AclDescription, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -179,74 +117,37 @@ class DescribeAclsResource(kipwire.Struct):
         resource_type: int = 0,
         resource_name: str = "",
         pattern_type: int = 3,
-        acls: list[AclDescription] = kipwire.DEFAULT,
+        acls: list[AclDescription] = DEFAULT,
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
         self.pattern_type = pattern_type
-        self.acls = [] if acls is kipwire.DEFAULT else acls
+        self.acls = [] if acls is DEFAULT else acls
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeAclsResource], int]:
-        items = []
-        for item in map(new, repeat(DescribeAclsResource, count)):
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.resource_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.pattern_type, size = unpack_bB(data, pos)
+        pos += 2
+        self.acls, pos = read_compact_structs(AclDescription, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.pattern_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.acls, pos = AclDescription._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.acls = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeAclsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeAclsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            acls = item.acls
-            if type(acls) is not list:
-                acls = as_list(acls)
-            size = len(acls) + 1
-            add(pack_b(item.pattern_type))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if acls:
-                AclDescription._write_many(acls, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        add(pack_b(self.pattern_type))
+        write_compact_structs(AclDescription, self.acls, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -261,8 +162,6 @@ class DescribeAclsResponse(kipwire.Message):
         error_message (string, nullable): Explanation of the error; null if there was none.
         resources ([]DescribeAclsResource): Resource patterns that have matching entries.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "resources")
 
     NAME = "DescribeAclsResponse"
     TYPE = "response"
@@ -280,6 +179,7 @@ class DescribeAclsResponse(kipwire.Message):
             "resources", "Resources", "[]DescribeAclsResource", default=(), struct=DescribeAclsResource, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -287,70 +187,41 @@ class DescribeAclsResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        resources: list[DescribeAclsResource] = kipwire.DEFAULT,
+        resources: list[DescribeAclsResource] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+        self.resources = [] if resources is DEFAULT else resources
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.resources, pos = DescribeAclsResource._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
+        self.resources, pos = read_compact_structs(DescribeAclsResource, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if resources:
-            DescribeAclsResource._write_many(resources, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(DescribeAclsResource, self.resources, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

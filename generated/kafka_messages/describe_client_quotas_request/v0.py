@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
@@ -19,9 +16,8 @@ unpack_bh = struct.Struct(">bh").unpack_from
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_B = struct.Struct(">B").pack
-pack_bh = struct.Struct(">bh").pack
+pack_b = struct.Struct(">b").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class ComponentData(kipwire.Struct):
@@ -31,10 +27,8 @@ class ComponentData(kipwire.Struct):
         entity_type (string): Kind of entity the condition is about: "user", "client-id" or "ip".
         match_type (int8): How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any
             entity of this type that is specified.
-        match (string, nullable): Name to compare with if MatchType is 0 (exact); null for the other match types.
+        match (string, nullable): Name to compare with if match_type is 0 (exact); null for the other match types.
     """
-
-    __slots__ = ("entity_type", "match_type", "match")
 
     FLEXIBLE = False
     FIELDS = (
@@ -42,55 +36,45 @@ class ComponentData(kipwire.Struct):
         kipwire.Field("match_type", "MatchType", "int8", default=0),
         kipwire.Field("match", "Match", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
         self.entity_type = entity_type
         self.match_type = match_type
         self.match = match
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
-        items = []
-        for item in map(new, repeat(ComponentData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        self.match_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size == -1:
+            self.match = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.match = data[pos:end].decode()
+            pos = end
+        return pos
 
-            item.match_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.match = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.match = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ComponentData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ComponentData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type)
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type)
+        add(pack_h(size))
+        add(entity_type)
+        add(pack_b(self.match_type))
+        if self.match is None:
+            add(pack_h(-1))
+        else:
+            match = encode_text(self.match)
+            size = len(match)
             add(pack_h(size))
-            add(entity_type)
-
-            if item.match is None:
-                match = b""
-                size = -1
-            else:
-                match = encode_text(item.match)
-                size = len(match)
-            add(pack_bh(item.match_type, size))
             add(match)
 
 
@@ -105,8 +89,6 @@ class DescribeClientQuotasRequest(kipwire.Message):
             they are included.
     """
 
-    __slots__ = ("components", "strict")
-
     NAME = "DescribeClientQuotasRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 48
@@ -119,35 +101,21 @@ class DescribeClientQuotasRequest(kipwire.Message):
         kipwire.Field("components", "Components", "[]ComponentData", default=(), struct=ComponentData),
         kipwire.Field("strict", "Strict", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, components: list[ComponentData] = kipwire.DEFAULT, strict: bool = False) -> None:
-        self.components = [] if components is kipwire.DEFAULT else components
+    def __init__(self, *, components: list[ComponentData] = DEFAULT, strict: bool = False) -> None:
+        self.components = [] if components is DEFAULT else components
         self.strict = strict
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.components, pos = ComponentData._read_many(data, pos, size)
-        elif size == 0:
-            message.components = []
-        else:
-            raise kipwire.Malformed
-
+        self.components, pos = read_structs(ComponentData, data, pos, size)
         strict = data[pos]
         pos += 1
-        message.strict = FALSE_TRUE[strict]
-        return message, pos
+        self.strict = FALSE_TRUE[strict]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        components = self.components
-        if type(components) is not list:
-            components = as_list(components)
-        size = len(components)
-        add(pack_i(size))
-        if components:
-            ComponentData._write_many(components, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(ComponentData, self.components, add)
         add(pack_B(BOOL_BYTE[self.strict]))

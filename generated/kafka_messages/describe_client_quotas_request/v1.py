@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
 
@@ -43,18 +26,16 @@ class ComponentData(kipwire.Struct):
         entity_type (string): Kind of entity the condition is about: "user", "client-id" or "ip".
         match_type (int8): How the entity's name is compared: 0 exactly the name in Match, 1 the default entity, 2 any
             entity of this type that is specified.
-        match (string, nullable): Name to compare with if MatchType is 0 (exact); null for the other match types.
+        match (string, nullable): Name to compare with if match_type is 0 (exact); null for the other match types.
     """
 
-    __slots__ = ("entity_type", "match_type", "match")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "b", "text")
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
         kipwire.Field("match_type", "MatchType", "int8", default=0),
         kipwire.Field("match", "Match", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", match_type: int = 0, match: str | None = "") -> None:
         self.entity_type = entity_type
@@ -62,88 +43,47 @@ class ComponentData(kipwire.Struct):
         self.match = match
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ComponentData], int]:
-        items = []
-        patience = MANY
-        item: ComponentData
-        while count:
-            rows = ComponentData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ComponentData, taken))]
-                for (
-                    item,
-                    item.entity_type,
-                    item.match_type,
-                    item.match,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ComponentData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_type = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        self.match_type, size = unpack_bB(data, pos)
+        pos += 2
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.match = data[pos:end].decode()
+            pos = end
+        else:
+            self.match = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.match_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.match = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.match = ""
-                else:
-                    item.match = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ComponentData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ComponentData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_type)
-
-            if item.match is None:
-                match = b""
-                size = 0
-            else:
-                match = encode_text(item.match)
-                size = len(match) + 1
-            add(pack_b(item.match_type))
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(entity_type)
+        add(pack_b(self.match_type))
+        if self.match is None:
+            add(b"\0")
+        else:
+            match = encode_text(self.match)
+            size = len(match) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(match)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[ComponentData], rows: kipwire.Rows) -> None:
+        item: ComponentData
+        for item, (item.entity_type, item.match_type, item.match) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -159,8 +99,6 @@ class DescribeClientQuotasRequest(kipwire.Message):
             they are included.
     """
 
-    __slots__ = ("components", "strict")
-
     NAME = "DescribeClientQuotasRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 48
@@ -173,49 +111,26 @@ class DescribeClientQuotasRequest(kipwire.Message):
         kipwire.Field("components", "Components", "[]ComponentData", default=(), struct=ComponentData, compact=True),
         kipwire.Field("strict", "Strict", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, components: list[ComponentData] = kipwire.DEFAULT, strict: bool = False) -> None:
-        self.components = [] if components is kipwire.DEFAULT else components
+    def __init__(self, *, components: list[ComponentData] = DEFAULT, strict: bool = False) -> None:
+        self.components = [] if components is DEFAULT else components
         self.strict = strict
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.components, pos = ComponentData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.components = []
-        else:
-            raise kipwire.Malformed
-
+        self.components, pos = read_compact_structs(ComponentData, data, pos, size)
         strict, size = unpack_BB(data, pos)
         pos += 2
-        message.strict = FALSE_TRUE[strict]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.strict = FALSE_TRUE[strict]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        components = self.components
-        if type(components) is not list:
-            components = as_list(components)
-        size = len(components) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if components:
-            ComponentData._write_many(components, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(ComponentData, self.components, add)
         packed = pack_Bx(BOOL_BYTE[self.strict])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
 
@@ -21,8 +18,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
 pack_d = struct.Struct(">d").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_ihh = struct.Struct(">ihh").pack
+pack_ih = struct.Struct(">ih").pack
 
 
 class EntityData(kipwire.Struct):
@@ -34,60 +30,47 @@ class EntityData(kipwire.Struct):
             the type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default=""),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        for item in map(new, repeat(EntityData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_type = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.entity_name = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.entity_name = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.entity_name = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type)
-            add(pack_h(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = -1
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name)
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type)
+        add(pack_h(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(pack_h(-1))
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name)
             add(pack_h(size))
             add(entity_name)
 
@@ -101,47 +84,35 @@ class ValueData(kipwire.Struct):
         value (float64): Configured limit, in the unit the quota setting implies (bytes per second, percent ...).
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("value", "Value", "float64", default=0.0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: float = 0.0) -> None:
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ValueData], int]:
-        items = []
-        for item in map(new, repeat(ValueData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.key = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.key = data[pos:end].decode()
+        pos = end
+        (self.value,) = unpack_d(data, pos)
+        pos += 8
+        return pos
 
-            (item.value,) = unpack_d(data, pos)
-            pos += 8
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ValueData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ValueData):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key)
-            add(pack_h(size))
-            add(key)
-
-            add(pack_d(item.value))
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key)
+        add(pack_h(size))
+        add(key)
+        add(pack_d(self.value))
 
 
 class EntryData(kipwire.Struct):
@@ -152,64 +123,29 @@ class EntryData(kipwire.Struct):
         values ([]ValueData): Quota settings configured for the entity.
     """
 
-    __slots__ = ("entity", "values")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData),
         kipwire.Field("values", "Values", "[]ValueData", default=(), struct=ValueData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, entity: list[EntityData] = kipwire.DEFAULT, values: list[ValueData] = kipwire.DEFAULT
-    ) -> None:
-        self.entity = [] if entity is kipwire.DEFAULT else entity
-        self.values = [] if values is kipwire.DEFAULT else values
+    def __init__(self, *, entity: list[EntityData] = DEFAULT, values: list[ValueData] = DEFAULT) -> None:
+        self.entity = [] if entity is DEFAULT else entity
+        self.values = [] if values is DEFAULT else values
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.entity, pos = EntityData._read_many(data, pos, size)
-            elif size == 0:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.entity, pos = read_structs(EntityData, data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.values, pos = read_structs(ValueData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.values, pos = ValueData._read_many(data, pos, size)
-            elif size == 0:
-                item.values = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity)
-            add(pack_i(size))
-            if entity:
-                EntityData._write_many(entity, add)
-
-            values = item.values
-            if type(values) is not list:
-                values = as_list(values)
-            size = len(values)
-            add(pack_i(size))
-            if values:
-                ValueData._write_many(values, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(EntityData, self.entity, add)
+        write_structs(ValueData, self.values, add)
 
 
 class DescribeClientQuotasResponse(kipwire.Message):
@@ -222,8 +158,6 @@ class DescribeClientQuotasResponse(kipwire.Message):
         error_message (string, nullable): Readable explanation of the error; null if the request succeeded.
         entries ([]EntryData, nullable): One entry per matching entity that has quotas; null if the request failed.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries")
 
     NAME = "DescribeClientQuotasResponse"
     TYPE = "response"
@@ -239,6 +173,7 @@ class DescribeClientQuotasResponse(kipwire.Message):
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -246,56 +181,42 @@ class DescribeClientQuotasResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        entries: list[EntryData] | None = kipwire.DEFAULT,
+        entries: list[EntryData] | None = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+        self.entries = [] if entries is DEFAULT else entries
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihh(data, pos)
         pos += 8
-        if size >= 0:
-            end = pos + size
-            message.error_message = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.error_message = None
+        if size == -1:
+            self.error_message = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.entries, pos = EntryData._read_many(data, pos, size)
-        elif size == 0:
-            message.entries = []
-        elif size == -1:
-            message.entries = None
+        if size == -1:
+            self.entries = None
         else:
-            raise kipwire.Malformed
-        return message, pos
+            self.entries, pos = read_structs(EntryData, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = -1
+            add(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-        add(pack_ihh(self.throttle_time_ms, self.error_code, size))
-        add(error_message)
-
-        entries = self.entries
-        if entries is None:
-            size = -1
+            add(pack_h(size))
+            add(error_message)
+        if self.entries is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(entries) is not list:
-                entries = as_list(entries)
-            size = len(entries)
-        add(pack_i(size))
-        if entries:
-            EntryData._write_many(entries, add)
+            write_structs(EntryData, self.entries, add)

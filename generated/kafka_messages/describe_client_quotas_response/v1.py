@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
 
@@ -43,100 +28,58 @@ class EntityData(kipwire.Struct):
             the type.
     """
 
-    __slots__ = ("entity_type", "entity_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
         kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, entity_type: str = "", entity_name: str | None = "") -> None:
         self.entity_type = entity_type
         self.entity_name = entity_name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntityData], int]:
-        items = []
-        patience = MANY
-        item: EntityData
-        while count:
-            rows = EntityData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EntityData, taken))]
-                for (
-                    item,
-                    item.entity_type,
-                    item.entity_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EntityData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_type = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.entity_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.entity_name = data[pos:end].decode()
+            pos = end
+        else:
+            self.entity_name = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.entity_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.entity_name = ""
-                else:
-                    item.entity_name = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntityData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntityData):
-                raise kipwire.Malformed
-            entity_type = encode_text(item.entity_type)
-            size = len(entity_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(entity_type)
-
-            if item.entity_name is None:
-                entity_name = b""
-                size = 0
-            else:
-                entity_name = encode_text(item.entity_name)
-                size = len(entity_name) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        entity_type = encode_text(self.entity_type)
+        size = len(entity_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(entity_type)
+        if self.entity_name is None:
+            add(b"\0")
+        else:
+            entity_name = encode_text(self.entity_name)
+            size = len(entity_name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(entity_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[EntityData], rows: kipwire.Rows) -> None:
+        item: EntityData
+        for item, (item.entity_type, item.entity_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -150,81 +93,44 @@ class ValueData(kipwire.Struct):
         value (float64): Configured limit, in the unit the quota setting implies (bytes per second, percent ...).
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "d")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "float64", default=0.0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: float = 0.0) -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        self.value, size = unpack_dB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        packed = pack_dx(self.value)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ValueData], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[ValueData], rows: kipwire.Rows) -> None:
         item: ValueData
-        while count:
-            rows = ValueData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ValueData, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ValueData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.value, size = unpack_dB(data, pos)
-                pos += 9
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ValueData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ValueData):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            packed = pack_dx(item.value)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -237,80 +143,32 @@ class EntryData(kipwire.Struct):
         values ([]ValueData): Quota settings configured for the entity.
     """
 
-    __slots__ = ("entity", "values")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData, compact=True),
         kipwire.Field("values", "Values", "[]ValueData", default=(), struct=ValueData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, entity: list[EntityData] = kipwire.DEFAULT, values: list[ValueData] = kipwire.DEFAULT
-    ) -> None:
-        self.entity = [] if entity is kipwire.DEFAULT else entity
-        self.values = [] if values is kipwire.DEFAULT else values
+    def __init__(self, *, entity: list[EntityData] = DEFAULT, values: list[ValueData] = DEFAULT) -> None:
+        self.entity = [] if entity is DEFAULT else entity
+        self.values = [] if values is DEFAULT else values
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EntryData], int]:
-        items = []
-        for item in map(new, repeat(EntryData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.entity, pos = EntityData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.entity = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.entity, pos = read_compact_structs(EntityData, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.values, pos = read_compact_structs(ValueData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.values, pos = ValueData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.values = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EntryData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EntryData):
-                raise kipwire.Malformed
-            entity = item.entity
-            if type(entity) is not list:
-                entity = as_list(entity)
-            size = len(entity) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if entity:
-                EntityData._write_many(entity, add)
-
-            values = item.values
-            if type(values) is not list:
-                values = as_list(values)
-            size = len(values) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if values:
-                ValueData._write_many(values, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(EntityData, self.entity, add)
+        write_compact_structs(ValueData, self.values, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -326,8 +184,6 @@ class DescribeClientQuotasResponse(kipwire.Message):
         entries ([]EntryData, nullable): One entry per matching entity that has quotas; null if the request failed.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "entries")
-
     NAME = "DescribeClientQuotasResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 48
@@ -342,6 +198,7 @@ class DescribeClientQuotasResponse(kipwire.Message):
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
         kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -349,73 +206,47 @@ class DescribeClientQuotasResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        entries: list[EntryData] | None = kipwire.DEFAULT,
+        entries: list[EntryData] | None = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.entries = [] if entries is kipwire.DEFAULT else entries
+        self.entries = [] if entries is DEFAULT else entries
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.entries, pos = EntryData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.entries = []
+        if size:
+            self.entries, pos = read_compact_structs(EntryData, data, pos, size)
         else:
-            message.entries = None
+            self.entries = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        entries = self.entries
-        if entries is None:
-            size = 0
-        else:
-            if type(entries) is not list:
-                entries = as_list(entries)
-            size = len(entries) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if entries:
-            EntryData._write_many(entries, add)
-
-        if not self._unknown_tagged_fields:
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        if self.entries is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(EntryData, self.entries, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

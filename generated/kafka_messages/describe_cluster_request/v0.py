@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
 
@@ -28,8 +24,6 @@ class DescribeClusterRequest(kipwire.Message):
             caller is authorized for.
     """
 
-    __slots__ = ("include_cluster_authorized_operations",)
-
     NAME = "DescribeClusterRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 60
@@ -43,29 +37,21 @@ class DescribeClusterRequest(kipwire.Message):
             "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, include_cluster_authorized_operations: bool = False) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         include_cluster_authorized_operations, size = unpack_BB(data, pos)
         pos += 2
-        message.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_Bx(BOOL_BYTE[self.include_cluster_authorized_operations])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
 
@@ -30,8 +26,6 @@ class DescribeClusterRequest(kipwire.Message):
             brokers. Default: 1.
     """
 
-    __slots__ = ("include_cluster_authorized_operations", "endpoint_type")
-
     NAME = "DescribeClusterRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 60
@@ -46,30 +40,22 @@ class DescribeClusterRequest(kipwire.Message):
         ),
         kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, include_cluster_authorized_operations: bool = False, endpoint_type: int = 1) -> None:
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.endpoint_type = endpoint_type
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        include_cluster_authorized_operations, message.endpoint_type, size = unpack_BbB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        include_cluster_authorized_operations, self.endpoint_type, size = unpack_BbB(data, pos)
         pos += 3
-        message.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_Bbx(BOOL_BYTE[self.include_cluster_authorized_operations], self.endpoint_type)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
 
@@ -32,8 +28,6 @@ class DescribeClusterRequest(kipwire.Message):
             controllers.
     """
 
-    __slots__ = ("include_cluster_authorized_operations", "endpoint_type", "include_fenced_brokers")
-
     NAME = "DescribeClusterRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 60
@@ -49,6 +43,7 @@ class DescribeClusterRequest(kipwire.Message):
         kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
         kipwire.Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -62,31 +57,20 @@ class DescribeClusterRequest(kipwire.Message):
         self.include_fenced_brokers = include_fenced_brokers
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        include_cluster_authorized_operations, message.endpoint_type, include_fenced_brokers, size = unpack_BbBB(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        include_cluster_authorized_operations, self.endpoint_type, include_fenced_brokers, size = unpack_BbBB(data, pos)
         pos += 4
-        message.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
-        message.include_fenced_brokers = FALSE_TRUE[include_fenced_brokers]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
+        self.include_fenced_brokers = FALSE_TRUE[include_fenced_brokers]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_BbBx(
             BOOL_BYTE[self.include_cluster_authorized_operations],
             self.endpoint_type,
             BOOL_BYTE[self.include_fenced_brokers],
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DescribeClusterBroker", "DescribeClusterResponse"]
 
@@ -45,16 +30,14 @@ class DescribeClusterBroker(kipwire.Struct):
         rack (string, nullable): Rack the node is configured to be in; null if none is set or known. Default: null.
     """
 
-    __slots__ = ("broker_id", "host", "port", "rack")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.broker_id = broker_id
@@ -63,90 +46,48 @@ class DescribeClusterBroker(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeClusterBroker], int]:
-        items = []
-        patience = MANY
-        item: DescribeClusterBroker
-        while count:
-            rows = DescribeClusterBroker._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeClusterBroker, taken))]
-                for (
-                    item,
-                    item.broker_id,
-                    item.host,
-                    item.port,
-                    item.rack,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeClusterBroker, taken)):
-                item.broker_id, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.port, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.rack = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.rack = ""
-                else:
-                    item.rack = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeClusterBroker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeClusterBroker):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_i(item.broker_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
-            add(pack_i(item.port))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_i(self.broker_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[DescribeClusterBroker], rows: kipwire.Rows) -> None:
+        item: DescribeClusterBroker
+        for item, (item.broker_id, item.host, item.port, item.rack) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -167,16 +108,6 @@ class DescribeClusterResponse(kipwire.Message):
             (bit n = operation code n); -2147483648 if not asked for. Default: -2147483648.
     """
 
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "cluster_id",
-        "controller_id",
-        "brokers",
-        "cluster_authorized_operations",
-    )
-
     NAME = "DescribeClusterResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 60
@@ -196,6 +127,7 @@ class DescribeClusterResponse(kipwire.Message):
         ),
         kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -205,7 +137,7 @@ class DescribeClusterResponse(kipwire.Message):
         error_message: str | None = None,
         cluster_id: str = "",
         controller_id: int = -1,
-        brokers: list[DescribeClusterBroker] = kipwire.DEFAULT,
+        brokers: list[DescribeClusterBroker] = DEFAULT,
         cluster_authorized_operations: int = -2147483648,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -213,88 +145,52 @@ class DescribeClusterResponse(kipwire.Message):
         self.error_message = error_message
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.brokers = [] if brokers is kipwire.DEFAULT else brokers
+        self.brokers = [] if brokers is DEFAULT else brokers
         self.cluster_authorized_operations = cluster_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.cluster_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.controller_id, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.cluster_id = data[pos:end].decode()
+        pos = end
+        self.controller_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.brokers, pos = DescribeClusterBroker._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.brokers = []
-        else:
-            raise kipwire.Malformed
-
-        message.cluster_authorized_operations, size = unpack_iB(data, pos)
+        self.brokers, pos = read_compact_structs(DescribeClusterBroker, data, pos, size)
+        self.cluster_authorized_operations, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
         cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)
-
-        brokers = self.brokers
-        if type(brokers) is not list:
-            brokers = as_list(brokers)
-        size = len(brokers) + 1
         add(pack_i(self.controller_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if brokers:
-            DescribeClusterBroker._write_many(brokers, add)
-
+        write_compact_structs(DescribeClusterBroker, self.brokers, add)
         packed = pack_ix(self.cluster_authorized_operations)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,25 +4,19 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
 unpack_BB = struct.Struct(">BB").unpack_from
 unpack_bh = struct.Struct(">bh").unpack_from
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_BB = struct.Struct(">BB").pack
 pack_bh = struct.Struct(">bh").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DescribeConfigsResource(kipwire.Struct):
@@ -37,80 +31,46 @@ class DescribeConfigsResource(kipwire.Struct):
             resource.
     """
 
-    __slots__ = ("resource_type", "resource_name", "configuration_keys")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default=""),
         kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", default=(), nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = kipwire.DEFAULT
+        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = DEFAULT
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configuration_keys = [] if configuration_keys is kipwire.DEFAULT else configuration_keys
+        self.configuration_keys = [] if configuration_keys is DEFAULT else configuration_keys
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResource, count)):
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size == -1:
+            self.configuration_keys = None
+        else:
+            self.configuration_keys, pos = read_texts(data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                configuration_keys = []
-                for _ in range(size):
-                    (size,) = unpack_h(data, pos)
-                    pos += 2
-                    if size < 0:
-                        raise kipwire.Malformed
-                    end = pos + size
-                    configuration_keys.append(data[pos:end].decode())
-                    pos = end
-                item.configuration_keys = configuration_keys
-            elif size == 0:
-                item.configuration_keys = []
-            elif size == -1:
-                item.configuration_keys = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            configuration_keys = item.configuration_keys
-            if configuration_keys is None:
-                size = -1
-            else:
-                if type(configuration_keys) is not list:
-                    configuration_keys = as_list(configuration_keys)
-                size = len(configuration_keys)
-            add(pack_i(size))
-            if configuration_keys:
-                for text in configuration_keys:
-                    encoded = encode_text(text)
-                    add(pack_h(len(encoded)))
-                    add(encoded)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        if self.configuration_keys is None:
+            add(b"\xff\xff\xff\xff")
+        else:
+            write_texts(self.configuration_keys, add)
 
 
 class DescribeConfigsRequest(kipwire.Message):
@@ -124,8 +84,6 @@ class DescribeConfigsRequest(kipwire.Message):
         include_documentation (bool): True to also receive the documentation text of each setting (KIP-569). Since
             version 3.
     """
-
-    __slots__ = ("resources", "include_synonyms", "include_documentation")
 
     NAME = "DescribeConfigsRequest"
     TYPE = "request"
@@ -142,43 +100,29 @@ class DescribeConfigsRequest(kipwire.Message):
         kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
         kipwire.Field("include_documentation", "IncludeDocumentation", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        resources: list[DescribeConfigsResource] = kipwire.DEFAULT,
+        resources: list[DescribeConfigsResource] = DEFAULT,
         include_synonyms: bool = False,
         include_documentation: bool = False,
     ) -> None:
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+        self.resources = [] if resources is DEFAULT else resources
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.resources, pos = DescribeConfigsResource._read_many(data, pos, size)
-        elif size == 0:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
-
+        self.resources, pos = read_structs(DescribeConfigsResource, data, pos, size)
         include_synonyms, include_documentation = unpack_BB(data, pos)
         pos += 2
-        message.include_synonyms = FALSE_TRUE[include_synonyms]
-        message.include_documentation = FALSE_TRUE[include_documentation]
-        return message, pos
+        self.include_synonyms = FALSE_TRUE[include_synonyms]
+        self.include_documentation = FALSE_TRUE[include_documentation]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources)
-        add(pack_i(size))
-        if resources:
-            DescribeConfigsResource._write_many(resources, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(DescribeConfigsResource, self.resources, add)
         add(pack_BB(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation]))

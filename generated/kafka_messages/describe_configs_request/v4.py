@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
 
@@ -47,100 +31,50 @@ class DescribeConfigsResource(kipwire.Struct):
             resource.
     """
 
-    __slots__ = ("resource_type", "resource_name", "configuration_keys")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0),
         kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
         kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", default=(), nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = kipwire.DEFAULT
+        self, *, resource_type: int = 0, resource_name: str = "", configuration_keys: list[str] | None = DEFAULT
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configuration_keys = [] if configuration_keys is kipwire.DEFAULT else configuration_keys
+        self.configuration_keys = [] if configuration_keys is DEFAULT else configuration_keys
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResource], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResource, count)):
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.resource_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size:
+            self.configuration_keys, pos = read_compact_texts(data, pos, size)
+        else:
+            self.configuration_keys = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                configuration_keys = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    configuration_keys.append(data[pos:end].decode())
-                    pos = end
-                item.configuration_keys = configuration_keys
-            elif size == 1:
-                item.configuration_keys = []
-            else:
-                item.configuration_keys = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            configuration_keys = item.configuration_keys
-            if configuration_keys is None:
-                size = 0
-            else:
-                if type(configuration_keys) is not list:
-                    configuration_keys = as_list(configuration_keys)
-                size = len(configuration_keys) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if configuration_keys:
-                for text in configuration_keys:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        if self.configuration_keys is None:
+            add(b"\0")
+        else:
+            write_compact_texts(self.configuration_keys, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -156,8 +90,6 @@ class DescribeConfigsRequest(kipwire.Message):
         include_documentation (bool): True to also receive the documentation text of each setting (KIP-569). Since
             version 3.
     """
-
-    __slots__ = ("resources", "include_synonyms", "include_documentation")
 
     NAME = "DescribeConfigsRequest"
     TYPE = "request"
@@ -179,57 +111,34 @@ class DescribeConfigsRequest(kipwire.Message):
         kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
         kipwire.Field("include_documentation", "IncludeDocumentation", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        resources: list[DescribeConfigsResource] = kipwire.DEFAULT,
+        resources: list[DescribeConfigsResource] = DEFAULT,
         include_synonyms: bool = False,
         include_documentation: bool = False,
     ) -> None:
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+        self.resources = [] if resources is DEFAULT else resources
         self.include_synonyms = include_synonyms
         self.include_documentation = include_documentation
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.resources, pos = DescribeConfigsResource._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
-
+        self.resources, pos = read_compact_structs(DescribeConfigsResource, data, pos, size)
         include_synonyms, include_documentation, size = unpack_BBB(data, pos)
         pos += 3
-        message.include_synonyms = FALSE_TRUE[include_synonyms]
-        message.include_documentation = FALSE_TRUE[include_documentation]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_synonyms = FALSE_TRUE[include_synonyms]
+        self.include_documentation = FALSE_TRUE[include_documentation]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if resources:
-            DescribeConfigsResource._write_many(resources, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(DescribeConfigsResource, self.resources, add)
         packed = pack_BBx(BOOL_BYTE[self.include_synonyms], BOOL_BYTE[self.include_documentation])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = [
     "DescribeConfigsSynonym",
@@ -27,13 +24,11 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_BbBi = struct.Struct(">BbBi").pack
+pack_BbB = struct.Struct(">BbB").pack
 pack_b = struct.Struct(">b").pack
 pack_bh = struct.Struct(">bh").pack
 pack_h = struct.Struct(">h").pack
-pack_hh = struct.Struct(">hh").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class DescribeConfigsSynonym(kipwire.Struct):
@@ -47,69 +42,54 @@ class DescribeConfigsSynonym(kipwire.Struct):
             default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group.
     """
 
-    __slots__ = ("name", "value", "source")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
         kipwire.Field("value", "Value", "string", default="", nullable=True),
         kipwire.Field("source", "Source", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
         self.name = name
         self.value = value
         self.source = source
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsSynonym, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.value = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.value = data[pos:end].decode()
+            pos = end
+        (self.source,) = unpack_b(data, pos)
+        pos += 1
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.value = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.value = None
-            else:
-                raise kipwire.Malformed
-
-            (item.source,) = unpack_b(data, pos)
-            pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsSynonym], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsSynonym):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = -1
-            else:
-                value = encode_text(item.value)
-                size = len(value)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        if self.value is None:
+            add(pack_h(-1))
+        else:
+            value = encode_text(self.value)
+            size = len(value)
             add(pack_h(size))
             add(value)
-
-            add(pack_b(item.source))
+        add(pack_b(self.source))
 
 
 class DescribeConfigsResourceResult(kipwire.Struct):
@@ -132,17 +112,6 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             for. Since version 3.
     """
 
-    __slots__ = (
-        "name",
-        "value",
-        "read_only",
-        "config_source",
-        "is_sensitive",
-        "synonyms",
-        "config_type",
-        "documentation",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default=""),
@@ -161,6 +130,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
         kipwire.Field("documentation", "Documentation", "string", default="", nullable=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -170,7 +140,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         read_only: bool = False,
         config_source: int = -1,
         is_sensitive: bool = False,
-        synonyms: list[DescribeConfigsSynonym] = kipwire.DEFAULT,
+        synonyms: list[DescribeConfigsSynonym] = DEFAULT,
         config_type: int = 0,
         documentation: str | None = "",
     ) -> None:
@@ -179,92 +149,66 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         self.read_only = read_only
         self.config_source = config_source
         self.is_sensitive = is_sensitive
-        self.synonyms = [] if synonyms is kipwire.DEFAULT else synonyms
+        self.synonyms = [] if synonyms is DEFAULT else synonyms
         self.config_type = config_type
         self.documentation = documentation
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResourceResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.value = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.value = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.value = None
-            else:
+            end = pos + size
+            self.value = data[pos:end].decode()
+            pos = end
+        read_only, self.config_source, is_sensitive, size = unpack_BbBi(data, pos)
+        pos += 7
+        self.read_only = FALSE_TRUE[read_only]
+        self.is_sensitive = FALSE_TRUE[is_sensitive]
+        self.synonyms, pos = read_structs(DescribeConfigsSynonym, data, pos, size)
+        self.config_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size == -1:
+            self.documentation = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.documentation = data[pos:end].decode()
+            pos = end
+        return pos
 
-            read_only, item.config_source, is_sensitive, size = unpack_BbBi(data, pos)
-            pos += 7
-            item.read_only = FALSE_TRUE[read_only]
-            item.is_sensitive = FALSE_TRUE[is_sensitive]
-            if size > 0:
-                item.synonyms, pos = DescribeConfigsSynonym._read_many(data, pos, size)
-            elif size == 0:
-                item.synonyms = []
-            else:
-                raise kipwire.Malformed
-
-            item.config_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.documentation = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.documentation = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResourceResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResourceResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = -1
-            else:
-                value = encode_text(item.value)
-                size = len(value)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        if self.value is None:
+            add(pack_h(-1))
+        else:
+            value = encode_text(self.value)
+            size = len(value)
             add(pack_h(size))
             add(value)
-
-            synonyms = item.synonyms
-            if type(synonyms) is not list:
-                synonyms = as_list(synonyms)
-            size = len(synonyms)
-            add(pack_BbBi(BOOL_BYTE[item.read_only], item.config_source, BOOL_BYTE[item.is_sensitive], size))
-            if synonyms:
-                DescribeConfigsSynonym._write_many(synonyms, add)
-
-            if item.documentation is None:
-                documentation = b""
-                size = -1
-            else:
-                documentation = encode_text(item.documentation)
-                size = len(documentation)
-            add(pack_bh(item.config_type, size))
+        add(pack_BbB(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive]))
+        write_structs(DescribeConfigsSynonym, self.synonyms, add)
+        add(pack_b(self.config_type))
+        if self.documentation is None:
+            add(pack_h(-1))
+        else:
+            documentation = encode_text(self.documentation)
+            size = len(documentation)
+            add(pack_h(size))
             add(documentation)
 
 
@@ -280,8 +224,6 @@ class DescribeConfigsResult(kipwire.Struct):
         configs ([]DescribeConfigsResourceResult): The settings of this resource.
     """
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -292,6 +234,7 @@ class DescribeConfigsResult(kipwire.Struct):
             "configs", "Configs", "[]DescribeConfigsResourceResult", default=(), struct=DescribeConfigsResourceResult
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -300,75 +243,51 @@ class DescribeConfigsResult(kipwire.Struct):
         error_message: str | None = "",
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[DescribeConfigsResourceResult] = kipwire.DEFAULT,
+        configs: list[DescribeConfigsResourceResult] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.configs = [] if configs is DEFAULT else configs
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResult, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        self.resource_type, size = unpack_bh(data, pos)
+        pos += 3
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.configs, pos = read_structs(DescribeConfigsResourceResult, data, pos, size)
+        return pos
 
-            item.resource_type, size = unpack_bh(data, pos)
-            pos += 3
-            if size >= 0:
-                end = pos + size
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.configs, pos = DescribeConfigsResourceResult._read_many(data, pos, size)
-            elif size == 0:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_hh(item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
-
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name)
-            add(pack_bh(item.resource_type, size))
-            add(resource_name)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs)
-            add(pack_i(size))
-            if configs:
-                DescribeConfigsResourceResult._write_many(configs, add)
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name)
+        add(pack_bh(self.resource_type, size))
+        add(resource_name)
+        write_structs(DescribeConfigsResourceResult, self.configs, add)
 
 
 class DescribeConfigsResponse(kipwire.Message):
@@ -380,8 +299,6 @@ class DescribeConfigsResponse(kipwire.Message):
             no quota was violated.
         results ([]DescribeConfigsResult): One result per requested resource.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "DescribeConfigsResponse"
     TYPE = "response"
@@ -395,29 +312,18 @@ class DescribeConfigsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DescribeConfigsResult", default=(), struct=DescribeConfigsResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results, pos = DescribeConfigsResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results, pos = read_structs(DescribeConfigsResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results:
-            DescribeConfigsResult._write_many(results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DescribeConfigsResult, self.results, add)

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = [
     "DescribeConfigsSynonym",
@@ -57,15 +40,13 @@ class DescribeConfigsSynonym(kipwire.Struct):
             default), 4 static broker properties, 5 built-in default, 6 broker logger, 7 client metrics, 8 group.
     """
 
-    __slots__ = ("name", "value", "source")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "b")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
         kipwire.Field("source", "Source", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", value: str | None = "", source: int = 0) -> None:
         self.name = name
@@ -73,90 +54,49 @@ class DescribeConfigsSynonym(kipwire.Struct):
         self.source = source
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsSynonym], int]:
-        items = []
-        patience = MANY
-        item: DescribeConfigsSynonym
-        while count:
-            rows = DescribeConfigsSynonym._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeConfigsSynonym, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.value,
-                    item.source,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeConfigsSynonym, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.value = data[pos:end].decode()
+            pos = end
+        else:
+            self.value = "" if size else None
+        self.source, size = unpack_bB(data, pos)
+        pos += 2
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    item.value = None
-
-                item.source, size = unpack_bB(data, pos)
-                pos += 2
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsSynonym], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsSynonym):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = 0
-            else:
-                value = encode_text(item.value)
-                size = len(value) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        if self.value is None:
+            add(b"\0")
+        else:
+            value = encode_text(self.value)
+            size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
+        packed = pack_bx(self.source)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_bx(item.source)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[DescribeConfigsSynonym], rows: kipwire.Rows) -> None:
+        item: DescribeConfigsSynonym
+        for item, (item.name, item.value, item.source) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -181,17 +121,6 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             for. Since version 3.
     """
 
-    __slots__ = (
-        "name",
-        "value",
-        "read_only",
-        "config_source",
-        "is_sensitive",
-        "synonyms",
-        "config_type",
-        "documentation",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
@@ -213,6 +142,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             "documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -222,7 +152,7 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         read_only: bool = False,
         config_source: int = -1,
         is_sensitive: bool = False,
-        synonyms: list[DescribeConfigsSynonym] = kipwire.DEFAULT,
+        synonyms: list[DescribeConfigsSynonym] = DEFAULT,
         config_type: int = 0,
         documentation: str | None = "",
     ) -> None:
@@ -231,117 +161,70 @@ class DescribeConfigsResourceResult(kipwire.Struct):
         self.read_only = read_only
         self.config_source = config_source
         self.is_sensitive = is_sensitive
-        self.synonyms = [] if synonyms is kipwire.DEFAULT else synonyms
+        self.synonyms = [] if synonyms is DEFAULT else synonyms
         self.config_type = config_type
         self.documentation = documentation
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResourceResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResourceResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.value = data[pos:end].decode()
+            pos = end
+        else:
+            self.value = "" if size else None
+        read_only, self.config_source, is_sensitive, size = unpack_BbBB(data, pos)
+        pos += 4
+        self.read_only = FALSE_TRUE[read_only]
+        self.is_sensitive = FALSE_TRUE[is_sensitive]
+        self.synonyms, pos = read_compact_structs(DescribeConfigsSynonym, data, pos, size)
+        self.config_type, size = unpack_bB(data, pos)
+        pos += 2
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.documentation = data[pos:end].decode()
+            pos = end
+        else:
+            self.documentation = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.value = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.value = ""
-            else:
-                item.value = None
-
-            read_only, item.config_source, is_sensitive, size = unpack_BbBB(data, pos)
-            pos += 4
-            item.read_only = FALSE_TRUE[read_only]
-            item.is_sensitive = FALSE_TRUE[is_sensitive]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.synonyms, pos = DescribeConfigsSynonym._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.synonyms = []
-            else:
-                raise kipwire.Malformed
-
-            item.config_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.documentation = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.documentation = ""
-            else:
-                item.documentation = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResourceResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResourceResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = 0
-            else:
-                value = encode_text(item.value)
-                size = len(value) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        if self.value is None:
+            add(b"\0")
+        else:
+            value = encode_text(self.value)
+            size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
-
-            synonyms = item.synonyms
-            if type(synonyms) is not list:
-                synonyms = as_list(synonyms)
-            size = len(synonyms) + 1
-            add(pack_BbB(BOOL_BYTE[item.read_only], item.config_source, BOOL_BYTE[item.is_sensitive]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if synonyms:
-                DescribeConfigsSynonym._write_many(synonyms, add)
-
-            if item.documentation is None:
-                documentation = b""
-                size = 0
-            else:
-                documentation = encode_text(item.documentation)
-                size = len(documentation) + 1
-            add(pack_b(item.config_type))
+        add(pack_BbB(BOOL_BYTE[self.read_only], self.config_source, BOOL_BYTE[self.is_sensitive]))
+        write_compact_structs(DescribeConfigsSynonym, self.synonyms, add)
+        add(pack_b(self.config_type))
+        if self.documentation is None:
+            add(b"\0")
+        else:
+            documentation = encode_text(self.documentation)
+            size = len(documentation) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(documentation)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -358,8 +241,6 @@ class DescribeConfigsResult(kipwire.Struct):
         configs ([]DescribeConfigsResourceResult): The settings of this resource.
     """
 
-    __slots__ = ("error_code", "error_message", "resource_type", "resource_name", "configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -375,6 +256,7 @@ class DescribeConfigsResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -383,97 +265,55 @@ class DescribeConfigsResult(kipwire.Struct):
         error_message: str | None = "",
         resource_type: int = 0,
         resource_name: str = "",
-        configs: list[DescribeConfigsResourceResult] = kipwire.DEFAULT,
+        configs: list[DescribeConfigsResourceResult] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.configs = [] if configs is DEFAULT else configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeConfigsResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeConfigsResult, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.configs, pos = read_compact_structs(DescribeConfigsResourceResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.resource_name = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.configs, pos = DescribeConfigsResourceResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeConfigsResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeConfigsResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if configs:
-                DescribeConfigsResourceResult._write_many(configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        write_compact_structs(DescribeConfigsResourceResult, self.configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -487,8 +327,6 @@ class DescribeConfigsResponse(kipwire.Message):
             no quota was violated.
         results ([]DescribeConfigsResult): One result per requested resource.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "DescribeConfigsResponse"
     TYPE = "response"
@@ -504,46 +342,23 @@ class DescribeConfigsResponse(kipwire.Message):
             "results", "Results", "[]DescribeConfigsResult", default=(), struct=DescribeConfigsResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeConfigsResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results, pos = DescribeConfigsResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results = []
-        else:
-            raise kipwire.Malformed
+        self.results, pos = read_compact_structs(DescribeConfigsResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results:
-            DescribeConfigsResult._write_many(results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribeConfigsResult, self.results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

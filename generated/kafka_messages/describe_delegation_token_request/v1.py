@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DescribeDelegationTokenOwner(kipwire.Struct):
@@ -29,56 +25,43 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         principal_name (string): Name of the principal that owns the tokens.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
-        items = []
-        for item in map(new, repeat(DescribeDelegationTokenOwner, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeDelegationTokenOwner], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeDelegationTokenOwner):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type)
-            add(pack_h(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name)
-            add(pack_h(size))
-            add(principal_name)
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type)
+        add(pack_h(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name)
+        add(pack_h(size))
+        add(principal_name)
 
 
 class DescribeDelegationTokenRequest(kipwire.Message):
@@ -88,8 +71,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
         owners ([]DescribeDelegationTokenOwner, nullable): The principals whose tokens are wanted; null asks for the
             tokens of every owner.
     """
-
-    __slots__ = ("owners",)
 
     NAME = "DescribeDelegationTokenRequest"
     TYPE = "request"
@@ -109,33 +90,22 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             nullable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = kipwire.DEFAULT) -> None:
-        self.owners = [] if owners is kipwire.DEFAULT else owners
+    def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = DEFAULT) -> None:
+        self.owners = [] if owners is DEFAULT else owners
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.owners, pos = DescribeDelegationTokenOwner._read_many(data, pos, size)
-        elif size == 0:
-            message.owners = []
-        elif size == -1:
-            message.owners = None
+        if size == -1:
+            self.owners = None
         else:
-            raise kipwire.Malformed
-        return message, pos
+            self.owners, pos = read_structs(DescribeDelegationTokenOwner, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        owners = self.owners
-        if owners is None:
-            size = -1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.owners is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(owners) is not list:
-                owners = as_list(owners)
-            size = len(owners)
-        add(pack_i(size))
-        if owners:
-            DescribeDelegationTokenOwner._write_many(owners, add)
+            write_structs(DescribeDelegationTokenOwner, self.owners, add)

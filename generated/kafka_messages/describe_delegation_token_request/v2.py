@@ -3,26 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
@@ -35,96 +21,52 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
         principal_name (string): Name of the principal that owns the tokens.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
         kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeDelegationTokenOwner], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[DescribeDelegationTokenOwner], rows: kipwire.Rows) -> None:
         item: DescribeDelegationTokenOwner
-        while count:
-            rows = DescribeDelegationTokenOwner._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeDelegationTokenOwner, taken))]
-                for (
-                    item,
-                    item.principal_type,
-                    item.principal_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeDelegationTokenOwner, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_type = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeDelegationTokenOwner], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeDelegationTokenOwner):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -136,8 +78,6 @@ class DescribeDelegationTokenRequest(kipwire.Message):
         owners ([]DescribeDelegationTokenOwner, nullable): The principals whose tokens are wanted; null asks for the
             tokens of every owner.
     """
-
-    __slots__ = ("owners",)
 
     NAME = "DescribeDelegationTokenRequest"
     TYPE = "request"
@@ -158,47 +98,27 @@ class DescribeDelegationTokenRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = kipwire.DEFAULT) -> None:
-        self.owners = [] if owners is kipwire.DEFAULT else owners
+    def __init__(self, *, owners: list[DescribeDelegationTokenOwner] | None = DEFAULT) -> None:
+        self.owners = [] if owners is DEFAULT else owners
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.owners, pos = DescribeDelegationTokenOwner._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.owners = []
+        if size:
+            self.owners, pos = read_compact_structs(DescribeDelegationTokenOwner, data, pos, size)
         else:
-            message.owners = None
+            self.owners = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        owners = self.owners
-        if owners is None:
-            size = 0
-        else:
-            if type(owners) is not list:
-                owners = as_list(owners)
-            size = len(owners) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if owners:
-            DescribeDelegationTokenOwner._write_many(owners, add)
-
-        if not self._unknown_tagged_fields:
+    def _write(self, add: kipwire.Add) -> None:
+        if self.owners is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(DescribeDelegationTokenOwner, self.owners, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
 
@@ -20,7 +17,6 @@ unpack_hi = struct.Struct(">hi").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_qqqh = struct.Struct(">qqqh").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hi = struct.Struct(">hi").pack
 pack_i = struct.Struct(">i").pack
 pack_qqqh = struct.Struct(">qqqh").pack
 
@@ -33,56 +29,43 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         principal_name (string): Name of the principal that may renew.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
         kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
-        items = []
-        for item in map(new, repeat(DescribedDelegationTokenRenewer, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedDelegationTokenRenewer], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedDelegationTokenRenewer):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type)
-            add(pack_h(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name)
-            add(pack_h(size))
-            add(principal_name)
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type)
+        add(pack_h(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name)
+        add(pack_h(size))
+        add(principal_name)
 
 
 class DescribedDelegationToken(kipwire.Struct):
@@ -101,17 +84,6 @@ class DescribedDelegationToken(kipwire.Struct):
         renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
     """
 
-    __slots__ = (
-        "principal_type",
-        "principal_name",
-        "issue_timestamp",
-        "expiry_timestamp",
-        "max_timestamp",
-        "token_id",
-        "hmac",
-        "renewers",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default=""),
@@ -129,6 +101,7 @@ class DescribedDelegationToken(kipwire.Struct):
             struct=DescribedDelegationTokenRenewer,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -140,7 +113,7 @@ class DescribedDelegationToken(kipwire.Struct):
         max_timestamp: int = 0,
         token_id: str = "",
         hmac: bytes = b"",
-        renewers: list[DescribedDelegationTokenRenewer] = kipwire.DEFAULT,
+        renewers: list[DescribedDelegationTokenRenewer] = DEFAULT,
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -149,93 +122,60 @@ class DescribedDelegationToken(kipwire.Struct):
         self.max_timestamp = max_timestamp
         self.token_id = token_id
         self.hmac = hmac
-        self.renewers = [] if renewers is kipwire.DEFAULT else renewers
+        self.renewers = [] if renewers is DEFAULT else renewers
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-        items = []
-        for item in map(new, repeat(DescribedDelegationToken, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size = unpack_qqqh(data, pos)
+        pos += 26
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.token_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.hmac = data[pos:end]
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.renewers, pos = read_structs(DescribedDelegationTokenRenewer, data, pos, size)
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, size = unpack_qqqh(data, pos)
-            pos += 26
-            if size >= 0:
-                end = pos + size
-                item.token_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.hmac = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.renewers, pos = DescribedDelegationTokenRenewer._read_many(data, pos, size)
-            elif size == 0:
-                item.renewers = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedDelegationToken], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedDelegationToken):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type)
-            add(pack_h(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name)
-            add(pack_h(size))
-            add(principal_name)
-
-            token_id = encode_text(item.token_id)
-            size = len(token_id)
-            add(pack_qqqh(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, size))
-            add(token_id)
-
-            hmac = item.hmac
-            if type(hmac) is not bytes:
-                hmac = as_bytes(hmac)
-            size = len(hmac)
-            add(pack_i(size))
-            add(hmac)
-
-            renewers = item.renewers
-            if type(renewers) is not list:
-                renewers = as_list(renewers)
-            size = len(renewers)
-            add(pack_i(size))
-            if renewers:
-                DescribedDelegationTokenRenewer._write_many(renewers, add)
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type)
+        add(pack_h(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name)
+        add(pack_h(size))
+        add(principal_name)
+        token_id = encode_text(self.token_id)
+        size = len(token_id)
+        add(pack_qqqh(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size))
+        add(token_id)
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        size = len(hmac)
+        add(pack_i(size))
+        add(hmac)
+        write_structs(DescribedDelegationTokenRenewer, self.renewers, add)
 
 
 class DescribeDelegationTokenResponse(kipwire.Message):
@@ -247,8 +187,6 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
             no quota was violated.
     """
-
-    __slots__ = ("error_code", "tokens", "throttle_time_ms")
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"
@@ -263,41 +201,24 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", default=(), struct=DescribedDelegationToken),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        tokens: list[DescribedDelegationToken] = kipwire.DEFAULT,
-        throttle_time_ms: int = 0,
+        self, *, error_code: int = 0, tokens: list[DescribedDelegationToken] = DEFAULT, throttle_time_ms: int = 0
     ) -> None:
         self.error_code = error_code
-        self.tokens = [] if tokens is kipwire.DEFAULT else tokens
+        self.tokens = [] if tokens is DEFAULT else tokens
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hi(data, pos)
         pos += 6
-        if size > 0:
-            message.tokens, pos = DescribedDelegationToken._read_many(data, pos, size)
-        elif size == 0:
-            message.tokens = []
-        else:
-            raise kipwire.Malformed
-
-        (message.throttle_time_ms,) = unpack_i(data, pos)
+        self.tokens, pos = read_structs(DescribedDelegationToken, data, pos, size)
+        (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        tokens = self.tokens
-        if type(tokens) is not list:
-            tokens = as_list(tokens)
-        size = len(tokens)
-        add(pack_hi(self.error_code, size))
-        if tokens:
-            DescribedDelegationToken._write_many(tokens, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        write_structs(DescribedDelegationToken, self.tokens, add)
         add(pack_i(self.throttle_time_ms))

@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
 
@@ -45,96 +29,52 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
         principal_name (string): Name of the principal that may renew.
     """
 
-    __slots__ = ("principal_type", "principal_name")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
         kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, principal_type: str = "", principal_name: str = "") -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationTokenRenewer], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[DescribedDelegationTokenRenewer], rows: kipwire.Rows) -> None:
         item: DescribedDelegationTokenRenewer
-        while count:
-            rows = DescribedDelegationTokenRenewer._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribedDelegationTokenRenewer, taken))]
-                for (
-                    item,
-                    item.principal_type,
-                    item.principal_name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribedDelegationTokenRenewer, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_type = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.principal_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.principal_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedDelegationTokenRenewer], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedDelegationTokenRenewer):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.principal_type, item.principal_name) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,17 +95,6 @@ class DescribedDelegationToken(kipwire.Struct):
         renewers ([]DescribedDelegationTokenRenewer): Principals that may renew the token in addition to its owner.
     """
 
-    __slots__ = (
-        "principal_type",
-        "principal_name",
-        "issue_timestamp",
-        "expiry_timestamp",
-        "max_timestamp",
-        "token_id",
-        "hmac",
-        "renewers",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
@@ -184,6 +113,7 @@ class DescribedDelegationToken(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -195,7 +125,7 @@ class DescribedDelegationToken(kipwire.Struct):
         max_timestamp: int = 0,
         token_id: str = "",
         hmac: bytes = b"",
-        renewers: list[DescribedDelegationTokenRenewer] = kipwire.DEFAULT,
+        renewers: list[DescribedDelegationTokenRenewer] = DEFAULT,
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
@@ -204,135 +134,74 @@ class DescribedDelegationToken(kipwire.Struct):
         self.max_timestamp = max_timestamp
         self.token_id = token_id
         self.hmac = hmac
-        self.renewers = [] if renewers is kipwire.DEFAULT else renewers
+        self.renewers = [] if renewers is DEFAULT else renewers
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedDelegationToken], int]:
-        items = []
-        for item in map(new, repeat(DescribedDelegationToken, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.principal_type = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.principal_type = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.principal_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.principal_name = ""
-            else:
-                raise kipwire.Malformed
-
-            item.issue_timestamp, item.expiry_timestamp, item.max_timestamp, size = unpack_qqqB(data, pos)
-            pos += 25
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.token_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.token_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.hmac = data[pos:end]
-                pos = end
-            elif size:
-                item.hmac = b""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.renewers, pos = DescribedDelegationTokenRenewer._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.renewers = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.principal_name = data[pos:end].decode()
+        pos = end
+        self.issue_timestamp, self.expiry_timestamp, self.max_timestamp, size = unpack_qqqB(data, pos)
+        pos += 25
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedDelegationToken], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedDelegationToken):
-                raise kipwire.Malformed
-            principal_type = encode_text(item.principal_type)
-            size = len(principal_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_type)
-
-            principal_name = encode_text(item.principal_name)
-            size = len(principal_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(principal_name)
-
-            token_id = encode_text(item.token_id)
-            size = len(token_id) + 1
-            add(pack_qqq(item.issue_timestamp, item.expiry_timestamp, item.max_timestamp))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(token_id)
-
-            hmac = item.hmac
-            if type(hmac) is not bytes:
-                hmac = as_bytes(hmac)
-            size = len(hmac) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(hmac)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.hmac = data[pos:end]
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.renewers, pos = read_compact_structs(DescribedDelegationTokenRenewer, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            renewers = item.renewers
-            if type(renewers) is not list:
-                renewers = as_list(renewers)
-            size = len(renewers) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if renewers:
-                DescribedDelegationTokenRenewer._write_many(renewers, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        principal_type = encode_text(self.principal_type)
+        size = len(principal_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_type)
+        principal_name = encode_text(self.principal_name)
+        size = len(principal_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(principal_name)
+        token_id = encode_text(self.token_id)
+        size = len(token_id) + 1
+        add(pack_qqq(self.issue_timestamp, self.expiry_timestamp, self.max_timestamp))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(token_id)
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
+        size = len(hmac) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(hmac)
+        write_compact_structs(DescribedDelegationTokenRenewer, self.renewers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -346,8 +215,6 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         throttle_time_ms (int32): Milliseconds the client should hold back because the request ran into a quota; 0 when
             no quota was violated.
     """
-
-    __slots__ = ("error_code", "tokens", "throttle_time_ms")
 
     NAME = "DescribeDelegationTokenResponse"
     TYPE = "response"
@@ -364,56 +231,29 @@ class DescribeDelegationTokenResponse(kipwire.Message):
         ),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        tokens: list[DescribedDelegationToken] = kipwire.DEFAULT,
-        throttle_time_ms: int = 0,
+        self, *, error_code: int = 0, tokens: list[DescribedDelegationToken] = DEFAULT, throttle_time_ms: int = 0
     ) -> None:
         self.error_code = error_code
-        self.tokens = [] if tokens is kipwire.DEFAULT else tokens
+        self.tokens = [] if tokens is DEFAULT else tokens
         self.throttle_time_ms = throttle_time_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.tokens, pos = DescribedDelegationToken._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.tokens = []
-        else:
-            raise kipwire.Malformed
-
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+        self.tokens, pos = read_compact_structs(DescribedDelegationToken, data, pos, size)
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        tokens = self.tokens
-        if type(tokens) is not list:
-            tokens = as_list(tokens)
-        size = len(tokens) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if tokens:
-            DescribedDelegationToken._write_many(tokens, add)
-
+        write_compact_structs(DescribedDelegationToken, self.tokens, add)
         packed = pack_ix(self.throttle_time_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

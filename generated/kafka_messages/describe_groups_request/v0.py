@@ -4,21 +4,15 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import DEFAULT
 
 __all__ = ["DescribeGroupsRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DescribeGroupsRequest(kipwire.Message):
@@ -29,8 +23,6 @@ class DescribeGroupsRequest(kipwire.Message):
         groups ([]string): Ids of the groups to describe.
     """
 
-    __slots__ = ("groups",)
-
     NAME = "DescribeGroupsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 15
@@ -40,40 +32,16 @@ class DescribeGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("groups", "Groups", "[]string", default=(), entity_type="groupId"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups: list[str] = kipwire.DEFAULT) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[str] = DEFAULT) -> None:
+        self.groups = [] if groups is DEFAULT else groups
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            groups = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                groups.append(data[pos:end].decode())
-                pos = end
-            message.groups = groups
-        elif size == 0:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.groups, pos = read_texts(data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups)
-        add(pack_i(size))
-        if groups:
-            for text in groups:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.groups, add)

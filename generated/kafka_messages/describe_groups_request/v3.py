@@ -4,22 +4,16 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE
 
 __all__ = ["DescribeGroupsRequest"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_B = struct.Struct(">B").pack
-pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class DescribeGroupsRequest(kipwire.Message):
@@ -31,8 +25,6 @@ class DescribeGroupsRequest(kipwire.Message):
         include_authorized_operations (bool): Whether the answer should also tell what the caller is allowed to do with
             each group. Since version 3.
     """
-
-    __slots__ = ("groups", "include_authorized_operations")
 
     NAME = "DescribeGroupsRequest"
     TYPE = "request"
@@ -46,47 +38,21 @@ class DescribeGroupsRequest(kipwire.Message):
         kipwire.Field("groups", "Groups", "[]string", default=(), entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[str] = DEFAULT, include_authorized_operations: bool = False) -> None:
+        self.groups = [] if groups is DEFAULT else groups
         self.include_authorized_operations = include_authorized_operations
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            groups = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                groups.append(data[pos:end].decode())
-                pos = end
-            message.groups = groups
-        elif size == 0:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-
+        self.groups, pos = read_texts(data, pos, size)
         include_authorized_operations = data[pos]
         pos += 1
-        message.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
-        return message, pos
+        self.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups)
-        add(pack_i(size))
-        if groups:
-            for text in groups:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_texts(self.groups, add)
         add(pack_B(BOOL_BYTE[self.include_authorized_operations]))

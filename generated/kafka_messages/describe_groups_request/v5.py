@@ -4,27 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeGroupsRequest"]
 
@@ -42,8 +26,6 @@ class DescribeGroupsRequest(kipwire.Message):
             each group. Since version 3.
     """
 
-    __slots__ = ("groups", "include_authorized_operations")
-
     NAME = "DescribeGroupsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 15
@@ -56,64 +38,26 @@ class DescribeGroupsRequest(kipwire.Message):
         kipwire.Field("groups", "Groups", "[]string", default=(), compact=True, entity_type="groupId"),
         kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups: list[str] = kipwire.DEFAULT, include_authorized_operations: bool = False) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[str] = DEFAULT, include_authorized_operations: bool = False) -> None:
+        self.groups = [] if groups is DEFAULT else groups
         self.include_authorized_operations = include_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            groups = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                groups.append(data[pos:end].decode())
-                pos = end
-            message.groups = groups
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-
+        self.groups, pos = read_compact_texts(data, pos, size)
         include_authorized_operations, size = unpack_BB(data, pos)
         pos += 2
-        message.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.include_authorized_operations = FALSE_TRUE[include_authorized_operations]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            for text in groups:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.groups, add)
         packed = pack_Bx(BOOL_BYTE[self.include_authorized_operations])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

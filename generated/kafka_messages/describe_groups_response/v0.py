@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
 
@@ -36,8 +33,6 @@ class DescribedGroupMember(kipwire.Struct):
             encoded list of partitions.
     """
 
-    __slots__ = ("member_id", "client_id", "client_host", "member_metadata", "member_assignment")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
@@ -46,6 +41,7 @@ class DescribedGroupMember(kipwire.Struct):
         kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b""),
         kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -62,90 +58,69 @@ class DescribedGroupMember(kipwire.Struct):
         self.member_metadata = member_metadata
         self.member_assignment = member_assignment
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroupMember], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroupMember, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_host = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_metadata = data[pos:end]
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_assignment = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.member_metadata = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.member_assignment = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroupMember], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroupMember):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id)
-            add(pack_h(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host)
-            add(pack_h(size))
-            add(client_host)
-
-            member_metadata = item.member_metadata
-            if type(member_metadata) is not bytes:
-                member_metadata = as_bytes(member_metadata)
-            size = len(member_metadata)
-            add(pack_i(size))
-            add(member_metadata)
-
-            member_assignment = item.member_assignment
-            if type(member_assignment) is not bytes:
-                member_assignment = as_bytes(member_assignment)
-            size = len(member_assignment)
-            add(pack_i(size))
-            add(member_assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        client_id = encode_text(self.client_id)
+        size = len(client_id)
+        add(pack_h(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host)
+        add(pack_h(size))
+        add(client_host)
+        member_metadata = (
+            self.member_metadata if type(self.member_metadata) is bytes else as_bytes(self.member_metadata)
+        )
+        size = len(member_metadata)
+        add(pack_i(size))
+        add(member_metadata)
+        member_assignment = (
+            self.member_assignment if type(self.member_assignment) is bytes else as_bytes(self.member_assignment)
+        )
+        size = len(member_assignment)
+        add(pack_i(size))
+        add(member_assignment)
 
 
 class DescribedGroup(kipwire.Struct):
@@ -164,8 +139,6 @@ class DescribedGroup(kipwire.Struct):
         members ([]DescribedGroupMember): Members of the group at this moment.
     """
 
-    __slots__ = ("error_code", "group_id", "group_state", "protocol_type", "protocol_data", "members")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -175,6 +148,7 @@ class DescribedGroup(kipwire.Struct):
         kipwire.Field("protocol_data", "ProtocolData", "string", default=""),
         kipwire.Field("members", "Members", "[]DescribedGroupMember", default=(), struct=DescribedGroupMember),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -184,98 +158,67 @@ class DescribedGroup(kipwire.Struct):
         group_state: str = "",
         protocol_type: str = "",
         protocol_data: str = "",
-        members: list[DescribedGroupMember] = kipwire.DEFAULT,
+        members: list[DescribedGroupMember] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.group_id = group_id
         self.group_state = group_state
         self.protocol_type = protocol_type
         self.protocol_data = protocol_data
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroup, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.group_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.group_state = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.protocol_data = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.members, pos = read_structs(DescribedGroupMember, data, pos, size)
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_state = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.protocol_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.protocol_data = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.members, pos = DescribedGroupMember._read_many(data, pos, size)
-            elif size == 0:
-                item.members = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id)
-            add(pack_hh(item.error_code, size))
-            add(group_id)
-
-            group_state = encode_text(item.group_state)
-            size = len(group_state)
-            add(pack_h(size))
-            add(group_state)
-
-            protocol_type = encode_text(item.protocol_type)
-            size = len(protocol_type)
-            add(pack_h(size))
-            add(protocol_type)
-
-            protocol_data = encode_text(item.protocol_data)
-            size = len(protocol_data)
-            add(pack_h(size))
-            add(protocol_data)
-
-            members = item.members
-            if type(members) is not list:
-                members = as_list(members)
-            size = len(members)
-            add(pack_i(size))
-            if members:
-                DescribedGroupMember._write_many(members, add)
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id)
+        add(pack_hh(self.error_code, size))
+        add(group_id)
+        group_state = encode_text(self.group_state)
+        size = len(group_state)
+        add(pack_h(size))
+        add(group_state)
+        protocol_type = encode_text(self.protocol_type)
+        size = len(protocol_type)
+        add(pack_h(size))
+        add(protocol_type)
+        protocol_data = encode_text(self.protocol_data)
+        size = len(protocol_data)
+        add(pack_h(size))
+        add(protocol_data)
+        write_structs(DescribedGroupMember, self.members, add)
 
 
 class DescribeGroupsResponse(kipwire.Message):
@@ -284,8 +227,6 @@ class DescribeGroupsResponse(kipwire.Message):
     Attributes:
         groups ([]DescribedGroup): One description for each group asked for.
     """
-
-    __slots__ = ("groups",)
 
     NAME = "DescribeGroupsResponse"
     TYPE = "response"
@@ -296,28 +237,16 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[DescribedGroup] = DEFAULT) -> None:
+        self.groups = [] if groups is DEFAULT else groups
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.groups, pos = DescribedGroup._read_many(data, pos, size)
-        elif size == 0:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.groups, pos = read_structs(DescribedGroup, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups)
-        add(pack_i(size))
-        if groups:
-            DescribedGroup._write_many(groups, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(DescribedGroup, self.groups, add)

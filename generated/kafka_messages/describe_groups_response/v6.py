@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
 
@@ -50,8 +35,6 @@ class DescribedGroupMember(kipwire.Struct):
             encoded list of partitions.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "client_id", "client_host", "member_metadata", "member_assignment")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
@@ -63,6 +46,7 @@ class DescribedGroupMember(kipwire.Struct):
         kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
         kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -82,165 +66,108 @@ class DescribedGroupMember(kipwire.Struct):
         self.member_assignment = member_assignment
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroupMember], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroupMember, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_instance_id = ""
-            else:
-                item.group_instance_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_host = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.member_metadata = data[pos:end]
-                pos = end
-            elif size:
-                item.member_metadata = b""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.member_assignment = data[pos:end]
-                pos = end
-            elif size:
-                item.member_assignment = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.group_instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroupMember], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroupMember):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = 0
             else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id) + 1
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.member_metadata = data[pos:end]
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.member_assignment = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(b"\0")
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_host)
-
-            member_metadata = item.member_metadata
-            if type(member_metadata) is not bytes:
-                member_metadata = as_bytes(member_metadata)
-            size = len(member_metadata) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
-            else:
-                add(write_size(size))
-            add(member_metadata)
-
-            member_assignment = item.member_assignment
-            if type(member_assignment) is not bytes:
-                member_assignment = as_bytes(member_assignment)
-            size = len(member_assignment) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
-            else:
-                add(write_size(size))
-            add(member_assignment)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        client_id = encode_text(self.client_id)
+        size = len(client_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_host)
+        member_metadata = (
+            self.member_metadata if type(self.member_metadata) is bytes else as_bytes(self.member_metadata)
+        )
+        size = len(member_metadata) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(member_metadata)
+        member_assignment = (
+            self.member_assignment if type(self.member_assignment) is bytes else as_bytes(self.member_assignment)
+        )
+        size = len(member_assignment) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(member_assignment)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -265,17 +192,6 @@ class DescribedGroup(kipwire.Struct):
             32-bit integer means it was not asked for. Since version 3. Default: -2147483648.
     """
 
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "protocol_type",
-        "protocol_data",
-        "members",
-        "authorized_operations",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -289,6 +205,7 @@ class DescribedGroup(kipwire.Struct):
         ),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -299,7 +216,7 @@ class DescribedGroup(kipwire.Struct):
         group_state: str = "",
         protocol_type: str = "",
         protocol_data: str = "",
-        members: list[DescribedGroupMember] = kipwire.DEFAULT,
+        members: list[DescribedGroupMember] = DEFAULT,
         authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
@@ -308,148 +225,85 @@ class DescribedGroup(kipwire.Struct):
         self.group_state = group_state
         self.protocol_type = protocol_type
         self.protocol_data = protocol_data
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self.authorized_operations = authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroup, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_state = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.protocol_data = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.members, pos = read_compact_structs(DescribedGroupMember, data, pos, size)
+        self.authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_state = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_state = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.protocol_type = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.protocol_type = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.protocol_data = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.protocol_data = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.members, pos = DescribedGroupMember._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.members = []
-            else:
-                raise kipwire.Malformed
-
-            item.authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroup):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            group_state = encode_text(item.group_state)
-            size = len(group_state) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_state)
-
-            protocol_type = encode_text(item.protocol_type)
-            size = len(protocol_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_type)
-
-            protocol_data = encode_text(item.protocol_data)
-            size = len(protocol_data) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_data)
-
-            members = item.members
-            if type(members) is not list:
-                members = as_list(members)
-            size = len(members) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if members:
-                DescribedGroupMember._write_many(members, add)
-
-            packed = pack_ix(item.authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        group_state = encode_text(self.group_state)
+        size = len(group_state) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_state)
+        protocol_type = encode_text(self.protocol_type)
+        size = len(protocol_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(protocol_type)
+        protocol_data = encode_text(self.protocol_data)
+        size = len(protocol_data) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(protocol_data)
+        write_compact_structs(DescribedGroupMember, self.members, add)
+        packed = pack_ix(self.authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -463,8 +317,6 @@ class DescribeGroupsResponse(kipwire.Message):
         groups ([]DescribedGroup): One description for each group asked for.
     """
 
-    __slots__ = ("throttle_time_ms", "groups")
-
     NAME = "DescribeGroupsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 15
@@ -477,46 +329,23 @@ class DescribeGroupsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = DescribedGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(DescribedGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            DescribedGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribedGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
 
@@ -29,60 +26,40 @@ class DescribableLogDirTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions of the topic to report on.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribableLogDirTopic], int]:
-        items = []
-        for item in map(new, repeat(DescribableLogDirTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribableLogDirTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribableLogDirTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class DescribeLogDirsRequest(kipwire.Message):
@@ -93,8 +70,6 @@ class DescribeLogDirsRequest(kipwire.Message):
         topics ([]DescribableLogDirTopic, nullable): The partitions to report on, grouped by topic; null = every
             partition on the broker.
     """
-
-    __slots__ = ("topics",)
 
     NAME = "DescribeLogDirsRequest"
     TYPE = "request"
@@ -109,33 +84,22 @@ class DescribeLogDirsRequest(kipwire.Message):
             "topics", "Topics", "[]DescribableLogDirTopic", default=(), struct=DescribableLogDirTopic, nullable=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[DescribableLogDirTopic] | None = kipwire.DEFAULT) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[DescribableLogDirTopic] | None = DEFAULT) -> None:
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = DescribableLogDirTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        elif size == -1:
-            message.topics = None
+        if size == -1:
+            self.topics = None
         else:
-            raise kipwire.Malformed
-        return message, pos
+            self.topics, pos = read_structs(DescribableLogDirTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if topics is None:
-            size = -1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.topics is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics)
-        add(pack_i(size))
-        if topics:
-            DescribableLogDirTopic._write_many(topics, add)
+            write_structs(DescribableLogDirTopic, self.topics, add)

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
 
@@ -23,7 +20,6 @@ unpack_iqqB = struct.Struct(">iqqB").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 pack_iqqB = struct.Struct(">iqqB").pack
 
 
@@ -39,16 +35,14 @@ class DescribeLogDirsPartition(kipwire.Struct):
             moves to this directory.
     """
 
-    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iqqB").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
         kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
         kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
@@ -58,36 +52,20 @@ class DescribeLogDirsPartition(kipwire.Struct):
         self.offset_lag = offset_lag
         self.is_future_key = is_future_key
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
-        item: DescribeLogDirsPartition
-        end = pos + 21 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(DescribeLogDirsPartition, count))]
-            rows = DescribeLogDirsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.partition_size,
-                item.offset_lag,
-                is_future_key,
-            ) in zip(items, rows):
-                item.is_future_key = FALSE_TRUE[is_future_key]
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(DescribeLogDirsPartition, count)):
-            item.partition_index, item.partition_size, item.offset_lag, is_future_key = unpack_iqqB(data, pos)
-            pos += 21
-            item.is_future_key = FALSE_TRUE[is_future_key]
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.partition_size, self.offset_lag, is_future_key = unpack_iqqB(data, pos)
+        pos += 21
+        self.is_future_key = FALSE_TRUE[is_future_key]
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqqB(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key]))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsPartition):
-                raise kipwire.Malformed
-            add(pack_iqqB(item.partition_index, item.partition_size, item.offset_lag, BOOL_BYTE[item.is_future_key]))
+    def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
+        item: DescribeLogDirsPartition
+        for item, (item.partition_index, item.partition_size, item.offset_lag, item.is_future_key) in zip(items, rows):
+            pass
 
 
 class DescribeLogDirsTopic(kipwire.Struct):
@@ -98,8 +76,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
         partitions ([]DescribeLogDirsPartition): The topic's partitions that have a replica in this directory.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
@@ -107,52 +83,31 @@ class DescribeLogDirsTopic(kipwire.Struct):
             "partitions", "Partitions", "[]DescribeLogDirsPartition", default=(), struct=DescribeLogDirsPartition
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
-        items = []
-        for item in map(new, repeat(DescribeLogDirsTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(DescribeLogDirsPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = DescribeLogDirsPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                DescribeLogDirsPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(DescribeLogDirsPartition, self.partitions, add)
 
 
 class DescribeLogDirsResult(kipwire.Struct):
@@ -164,63 +119,38 @@ class DescribeLogDirsResult(kipwire.Struct):
         topics ([]DescribeLogDirsTopic): The replicas found in this directory, grouped by topic.
     """
 
-    __slots__ = ("error_code", "log_dir", "topics")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("log_dir", "LogDir", "string", default=""),
         kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", default=(), struct=DescribeLogDirsTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, error_code: int = 0, log_dir: str = "", topics: list[DescribeLogDirsTopic] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, error_code: int = 0, log_dir: str = "", topics: list[DescribeLogDirsTopic] = DEFAULT) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeLogDirsResult, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.log_dir = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.log_dir = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.topics, pos = read_structs(DescribeLogDirsTopic, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.topics, pos = DescribeLogDirsTopic._read_many(data, pos, size)
-            elif size == 0:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsResult):
-                raise kipwire.Malformed
-            log_dir = encode_text(item.log_dir)
-            size = len(log_dir)
-            add(pack_hh(item.error_code, size))
-            add(log_dir)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics)
-            add(pack_i(size))
-            if topics:
-                DescribeLogDirsTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        log_dir = encode_text(self.log_dir)
+        size = len(log_dir)
+        add(pack_hh(self.error_code, size))
+        add(log_dir)
+        write_structs(DescribeLogDirsTopic, self.topics, add)
 
 
 class DescribeLogDirsResponse(kipwire.Message):
@@ -231,8 +161,6 @@ class DescribeLogDirsResponse(kipwire.Message):
             quota was violated.
         results ([]DescribeLogDirsResult): One element per log directory of the broker.
     """
-
-    __slots__ = ("throttle_time_ms", "results")
 
     NAME = "DescribeLogDirsResponse"
     TYPE = "response"
@@ -246,29 +174,18 @@ class DescribeLogDirsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("results", "Results", "[]DescribeLogDirsResult", default=(), struct=DescribeLogDirsResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeLogDirsResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, results: list[DescribeLogDirsResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.results, pos = DescribeLogDirsResult._read_many(data, pos, size)
-        elif size == 0:
-            message.results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.results, pos = read_structs(DescribeLogDirsResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results)
-        add(pack_ii(self.throttle_time_ms, size))
-        if results:
-            DescribeLogDirsResult._write_many(results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(DescribeLogDirsResult, self.results, add)

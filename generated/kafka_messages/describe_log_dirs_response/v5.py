@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
 
@@ -51,16 +35,14 @@ class DescribeLogDirsPartition(kipwire.Struct):
             moves to this directory.
     """
 
-    __slots__ = ("partition_index", "partition_size", "offset_lag", "is_future_key")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqqBx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
         kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
         kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, partition_index: int = 0, partition_size: int = 0, offset_lag: int = 0, is_future_key: bool = False
@@ -71,47 +53,22 @@ class DescribeLogDirsPartition(kipwire.Struct):
         self.is_future_key = is_future_key
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsPartition], int]:
-        item: DescribeLogDirsPartition
-        end = pos + 22 * count
-        if count > 3 and data[pos + 21 : end : 22].count(0) == count:
-            items = [*map(new, repeat(DescribeLogDirsPartition, count))]
-            rows = DescribeLogDirsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.partition_size,
-                item.offset_lag,
-                is_future_key,
-            ) in zip(items, rows):
-                item.is_future_key = FALSE_TRUE[is_future_key]
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(DescribeLogDirsPartition, count)):
-            item.partition_index, item.partition_size, item.offset_lag, is_future_key, size = unpack_iqqBB(data, pos)
-            pos += 22
-            item.is_future_key = FALSE_TRUE[is_future_key]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.partition_size, self.offset_lag, is_future_key, size = unpack_iqqBB(data, pos)
+        pos += 22
+        self.is_future_key = FALSE_TRUE[is_future_key]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqqBx(self.partition_index, self.partition_size, self.offset_lag, BOOL_BYTE[self.is_future_key])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsPartition):
-                raise kipwire.Malformed
-            packed = pack_iqqBx(
-                item.partition_index, item.partition_size, item.offset_lag, BOOL_BYTE[item.is_future_key]
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[DescribeLogDirsPartition], rows: kipwire.Rows) -> None:
+        item: DescribeLogDirsPartition
+        for item, (item.partition_index, item.partition_size, item.offset_lag, item.is_future_key) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -123,8 +80,6 @@ class DescribeLogDirsTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]DescribeLogDirsPartition): The topic's partitions that have a replica in this directory.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -138,70 +93,34 @@ class DescribeLogDirsTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[DescribeLogDirsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsTopic], int]:
-        items = []
-        for item in map(new, repeat(DescribeLogDirsTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(DescribeLogDirsPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = DescribeLogDirsPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                DescribeLogDirsPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(DescribeLogDirsPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -221,8 +140,6 @@ class DescribeLogDirsResult(kipwire.Struct):
             on.
     """
 
-    __slots__ = ("error_code", "log_dir", "topics", "total_bytes", "usable_bytes", "is_cordoned")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -234,88 +151,52 @@ class DescribeLogDirsResult(kipwire.Struct):
         kipwire.Field("usable_bytes", "UsableBytes", "int64", default=-1, ignorable=True),
         kipwire.Field("is_cordoned", "IsCordoned", "bool", default=False, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         error_code: int = 0,
         log_dir: str = "",
-        topics: list[DescribeLogDirsTopic] = kipwire.DEFAULT,
+        topics: list[DescribeLogDirsTopic] = DEFAULT,
         total_bytes: int = -1,
         usable_bytes: int = -1,
         is_cordoned: bool = False,
     ) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.total_bytes = total_bytes
         self.usable_bytes = usable_bytes
         self.is_cordoned = is_cordoned
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeLogDirsResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeLogDirsResult, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.log_dir = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.log_dir = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.log_dir = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.topics, pos = read_compact_structs(DescribeLogDirsTopic, data, pos, size)
+        self.total_bytes, self.usable_bytes, is_cordoned, size = unpack_qqBB(data, pos)
+        pos += 18
+        self.is_cordoned = FALSE_TRUE[is_cordoned]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = DescribeLogDirsTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            item.total_bytes, item.usable_bytes, is_cordoned, size = unpack_qqBB(data, pos)
-            pos += 18
-            item.is_cordoned = FALSE_TRUE[is_cordoned]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribeLogDirsResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribeLogDirsResult):
-                raise kipwire.Malformed
-            log_dir = encode_text(item.log_dir)
-            size = len(log_dir) + 1
-            add(pack_h(item.error_code))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(log_dir)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                DescribeLogDirsTopic._write_many(topics, add)
-
-            packed = pack_qqBx(item.total_bytes, item.usable_bytes, BOOL_BYTE[item.is_cordoned])
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        log_dir = encode_text(self.log_dir)
+        size = len(log_dir) + 1
+        add(pack_h(self.error_code))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(log_dir)
+        write_compact_structs(DescribeLogDirsTopic, self.topics, add)
+        packed = pack_qqBx(self.total_bytes, self.usable_bytes, BOOL_BYTE[self.is_cordoned])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -330,8 +211,6 @@ class DescribeLogDirsResponse(kipwire.Message):
             3 on.
         results ([]DescribeLogDirsResult): One element per log directory of the broker.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "results")
 
     NAME = "DescribeLogDirsResponse"
     TYPE = "response"
@@ -348,49 +227,26 @@ class DescribeLogDirsResponse(kipwire.Message):
             "results", "Results", "[]DescribeLogDirsResult", default=(), struct=DescribeLogDirsResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, results: list[DescribeLogDirsResult] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results, pos = DescribeLogDirsResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results = []
-        else:
-            raise kipwire.Malformed
+        self.results, pos = read_compact_structs(DescribeLogDirsResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results:
-            DescribeLogDirsResult._write_many(results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribeLogDirsResult, self.results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

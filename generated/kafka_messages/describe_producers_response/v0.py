@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ProducerState", "PartitionResponse", "TopicResponse", "DescribeProducersResponse"]
 
@@ -50,17 +36,7 @@ class ProducerState(kipwire.Struct):
             if no transaction is open. Default: -1.
     """
 
-    __slots__ = (
-        "producer_id",
-        "producer_epoch",
-        "last_sequence",
-        "last_timestamp",
-        "coordinator_epoch",
-        "current_txn_start_offset",
-    )
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qiiqiqx").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int32", default=0),
@@ -69,6 +45,7 @@ class ProducerState(kipwire.Struct):
         kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
         kipwire.Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -88,60 +65,43 @@ class ProducerState(kipwire.Struct):
         self.current_txn_start_offset = current_txn_start_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerState], int]:
-        item: ProducerState
-        end = pos + 37 * count
-        if count > 3 and data[pos + 36 : end : 37].count(0) == count:
-            items = [*map(new, repeat(ProducerState, count))]
-            rows = ProducerState._ROWS(data[pos:end])
-            for item, (
-                item.producer_id,
-                item.producer_epoch,
-                item.last_sequence,
-                item.last_timestamp,
-                item.coordinator_epoch,
-                item.current_txn_start_offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ProducerState, count)):
-            (
-                item.producer_id,
-                item.producer_epoch,
-                item.last_sequence,
-                item.last_timestamp,
-                item.coordinator_epoch,
-                item.current_txn_start_offset,
-                size,
-            ) = unpack_qiiqiqB(data, pos)
-            pos += 37
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.producer_id,
+            self.producer_epoch,
+            self.last_sequence,
+            self.last_timestamp,
+            self.coordinator_epoch,
+            self.current_txn_start_offset,
+            size,
+        ) = unpack_qiiqiqB(data, pos)
+        pos += 37
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qiiqiqx(
+            self.producer_id,
+            self.producer_epoch,
+            self.last_sequence,
+            self.last_timestamp,
+            self.coordinator_epoch,
+            self.current_txn_start_offset,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ProducerState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ProducerState):
-                raise kipwire.Malformed
-            packed = pack_qiiqiqx(
-                item.producer_id,
-                item.producer_epoch,
-                item.last_sequence,
-                item.last_timestamp,
-                item.coordinator_epoch,
-                item.current_txn_start_offset,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ProducerState], rows: kipwire.Rows) -> None:
+        item: ProducerState
+        for item, (
+            item.producer_id,
+            item.producer_epoch,
+            item.last_sequence,
+            item.last_timestamp,
+            item.coordinator_epoch,
+            item.current_txn_start_offset,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -157,8 +117,6 @@ class PartitionResponse(kipwire.Struct):
         active_producers ([]ProducerState): Producers the partition currently has state for.
     """
 
-    __slots__ = ("partition_index", "error_code", "error_message", "active_producers")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -168,6 +126,7 @@ class PartitionResponse(kipwire.Struct):
             "active_producers", "ActiveProducers", "[]ProducerState", default=(), struct=ProducerState, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -175,77 +134,42 @@ class PartitionResponse(kipwire.Struct):
         partition_index: int = 0,
         error_code: int = 0,
         error_message: str | None = None,
-        active_producers: list[ProducerState] = kipwire.DEFAULT,
+        active_producers: list[ProducerState] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message
-        self.active_producers = [] if active_producers is kipwire.DEFAULT else active_producers
+        self.active_producers = [] if active_producers is DEFAULT else active_producers
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResponse], int]:
-        items = []
-        for item in map(new, repeat(PartitionResponse, count)):
-            item.partition_index, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        self.active_producers, pos = read_compact_structs(ProducerState, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.active_producers, pos = ProducerState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.active_producers = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionResponse):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition_index, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            active_producers = item.active_producers
-            if type(active_producers) is not list:
-                active_producers = as_list(active_producers)
-            size = len(active_producers) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if active_producers:
-                ProducerState._write_many(active_producers, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_compact_structs(ProducerState, self.active_producers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -258,8 +182,6 @@ class TopicResponse(kipwire.Struct):
         partitions ([]PartitionResponse): Results for the single partitions of this topic.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -267,70 +189,34 @@ class TopicResponse(kipwire.Struct):
             "partitions", "Partitions", "[]PartitionResponse", default=(), struct=PartitionResponse, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[PartitionResponse] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicResponse], int]:
-        items = []
-        for item in map(new, repeat(TopicResponse, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionResponse._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionResponse._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(PartitionResponse, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -344,8 +230,6 @@ class DescribeProducersResponse(kipwire.Message):
         topics ([]TopicResponse): Results, grouped by topic.
     """
 
-    __slots__ = ("throttle_time_ms", "topics")
-
     NAME = "DescribeProducersResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 61
@@ -358,46 +242,23 @@ class DescribeProducersResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]TopicResponse", default=(), struct=TopicResponse, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[TopicResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[TopicResponse] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicResponse._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicResponse, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

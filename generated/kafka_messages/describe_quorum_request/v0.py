@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionData", "TopicData", "DescribeQuorumRequest"]
 
@@ -38,48 +24,29 @@ class PartitionData(kipwire.Struct):
         partition_index (int32): Number of the partition; the metadata topic has partition 0 only.
     """
 
-    __slots__ = ("partition_index",)
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        item: PartitionData
-        end = pos + 5 * count
-        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
-            items = [*map(new, repeat(PartitionData, count))]
-            rows = PartitionData._ROWS(data[pos:end])
-            for item, (item.partition_index,) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ix(self.partition_index)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            packed = pack_ix(item.partition_index)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
+        item: PartitionData
+        for item, (item.partition_index,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -92,77 +59,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of the topic to describe.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -175,8 +104,6 @@ class DescribeQuorumRequest(kipwire.Message):
         topics ([]TopicData): The Raft-replicated topics to describe; in practice only __cluster_metadata.
     """
 
-    __slots__ = ("topics",)
-
     NAME = "DescribeQuorumRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 55
@@ -186,44 +113,21 @@ class DescribeQuorumRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[TopicData] = kipwire.DEFAULT) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[TopicData] = DEFAULT) -> None:
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

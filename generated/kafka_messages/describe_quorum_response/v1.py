@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "DescribeQuorumResponse"]
 
@@ -47,16 +33,14 @@ class ReplicaState(kipwire.Struct):
             caught up with the log's end; -1 = unknown. From version 1 on (KIP-836). Default: -1.
     """
 
-    __slots__ = ("replica_id", "log_end_offset", "last_fetch_timestamp", "last_caught_up_timestamp")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqqqx").iter_unpack
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
         kipwire.Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", default=-1, ignorable=True),
         kipwire.Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -72,47 +56,30 @@ class ReplicaState(kipwire.Struct):
         self.last_caught_up_timestamp = last_caught_up_timestamp
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
-        item: ReplicaState
-        end = pos + 29 * count
-        if count > 3 and data[pos + 28 : end : 29].count(0) == count:
-            items = [*map(new, repeat(ReplicaState, count))]
-            rows = ReplicaState._ROWS(data[pos:end])
-            for item, (
-                item.replica_id,
-                item.log_end_offset,
-                item.last_fetch_timestamp,
-                item.last_caught_up_timestamp,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ReplicaState, count)):
-            item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp, size = (
-                unpack_iqqqB(data, pos)
-            )
-            pos += 29
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, self.log_end_offset, self.last_fetch_timestamp, self.last_caught_up_timestamp, size = (
+            unpack_iqqqB(data, pos)
+        )
+        pos += 29
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqqqx(
+            self.replica_id, self.log_end_offset, self.last_fetch_timestamp, self.last_caught_up_timestamp
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ReplicaState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReplicaState):
-                raise kipwire.Malformed
-            packed = pack_iqqqx(
-                item.replica_id, item.log_end_offset, item.last_fetch_timestamp, item.last_caught_up_timestamp
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
+        item: ReplicaState
+        for item, (
+            item.replica_id,
+            item.log_end_offset,
+            item.last_fetch_timestamp,
+            item.last_caught_up_timestamp,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -131,16 +98,6 @@ class PartitionData(kipwire.Struct):
         observers ([]ReplicaState): The replicas that only follow the log without a vote, such as brokers.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "leader_id",
-        "leader_epoch",
-        "high_watermark",
-        "current_voters",
-        "observers",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -153,6 +110,7 @@ class PartitionData(kipwire.Struct):
         ),
         kipwire.Field("observers", "Observers", "[]ReplicaState", default=(), struct=ReplicaState, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -162,84 +120,35 @@ class PartitionData(kipwire.Struct):
         leader_id: int = 0,
         leader_epoch: int = 0,
         high_watermark: int = 0,
-        current_voters: list[ReplicaState] = kipwire.DEFAULT,
-        observers: list[ReplicaState] = kipwire.DEFAULT,
+        current_voters: list[ReplicaState] = DEFAULT,
+        observers: list[ReplicaState] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.high_watermark = high_watermark
-        self.current_voters = [] if current_voters is kipwire.DEFAULT else current_voters
-        self.observers = [] if observers is kipwire.DEFAULT else observers
+        self.current_voters = [] if current_voters is DEFAULT else current_voters
+        self.observers = [] if observers is DEFAULT else observers
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark, size = (
-                unpack_ihiiqB(data, pos)
-            )
-            pos += 23
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.current_voters, pos = ReplicaState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.current_voters = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, self.leader_id, self.leader_epoch, self.high_watermark, size = (
+            unpack_ihiiqB(data, pos)
+        )
+        pos += 23
+        self.current_voters, pos = read_compact_structs(ReplicaState, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.observers, pos = read_compact_structs(ReplicaState, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.observers, pos = ReplicaState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.observers = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            current_voters = item.current_voters
-            if type(current_voters) is not list:
-                current_voters = as_list(current_voters)
-            size = len(current_voters) + 1
-            add(
-                pack_ihiiq(
-                    item.partition_index, item.error_code, item.leader_id, item.leader_epoch, item.high_watermark
-                )
-            )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if current_voters:
-                ReplicaState._write_many(current_voters, add)
-
-            observers = item.observers
-            if type(observers) is not list:
-                observers = as_list(observers)
-            size = len(observers) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if observers:
-                ReplicaState._write_many(observers, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihiiq(self.partition_index, self.error_code, self.leader_id, self.leader_epoch, self.high_watermark))
+        write_compact_structs(ReplicaState, self.current_voters, add)
+        write_compact_structs(ReplicaState, self.observers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -252,77 +161,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The described partitions of the topic.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -334,8 +205,6 @@ class DescribeQuorumResponse(kipwire.Message):
         error_code (int16): Error of the request as a whole; 0 = no error.
         topics ([]TopicData): The described topics, as asked for in the request.
     """
-
-    __slots__ = ("error_code", "topics")
 
     NAME = "DescribeQuorumResponse"
     TYPE = "response"
@@ -349,46 +218,23 @@ class DescribeQuorumResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, topics: list[TopicData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, error_code: int = 0, topics: list[TopicData] = DEFAULT) -> None:
         self.error_code = error_code
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "Listener", "Node", "DescribeQuorumResponse"]
 
@@ -58,16 +43,7 @@ class ReplicaState(kipwire.Struct):
             caught up with the log's end; -1 = unknown. From version 1 on (KIP-836). Default: -1.
     """
 
-    __slots__ = (
-        "replica_id",
-        "replica_directory_id",
-        "log_end_offset",
-        "last_fetch_timestamp",
-        "last_caught_up_timestamp",
-    )
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">i16sqqqx").iter_unpack
     FIELDS = (
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID),
@@ -75,6 +51,7 @@ class ReplicaState(kipwire.Struct):
         kipwire.Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", default=-1, ignorable=True),
         kipwire.Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -92,59 +69,41 @@ class ReplicaState(kipwire.Struct):
         self.last_caught_up_timestamp = last_caught_up_timestamp
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaState], int]:
-        item: ReplicaState
-        end = pos + 45 * count
-        if count > 3 and data[pos + 44 : end : 45].count(0) == count:
-            items = [*map(new, repeat(ReplicaState, count))]
-            rows = ReplicaState._ROWS(data[pos:end])
-            for item, (
-                item.replica_id,
-                replica_directory_id,
-                item.log_end_offset,
-                item.last_fetch_timestamp,
-                item.last_caught_up_timestamp,
-            ) in zip(items, rows):
-                item.replica_directory_id = uuid_from(replica_directory_id)
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ReplicaState, count)):
-            (
-                item.replica_id,
-                replica_directory_id,
-                item.log_end_offset,
-                item.last_fetch_timestamp,
-                item.last_caught_up_timestamp,
-                size,
-            ) = unpack_i16sqqqB(data, pos)
-            pos += 45
-            item.replica_directory_id = uuid_from(replica_directory_id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.replica_id,
+            replica_directory_id,
+            self.log_end_offset,
+            self.last_fetch_timestamp,
+            self.last_caught_up_timestamp,
+            size,
+        ) = unpack_i16sqqqB(data, pos)
+        pos += 45
+        self.replica_directory_id = uuid_from(replica_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_i16sqqqx(
+            self.replica_id,
+            self.replica_directory_id.bytes,
+            self.log_end_offset,
+            self.last_fetch_timestamp,
+            self.last_caught_up_timestamp,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ReplicaState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReplicaState):
-                raise kipwire.Malformed
-            packed = pack_i16sqqqx(
-                item.replica_id,
-                item.replica_directory_id.bytes,
-                item.log_end_offset,
-                item.last_fetch_timestamp,
-                item.last_caught_up_timestamp,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ReplicaState], rows: kipwire.Rows) -> None:
+        item: ReplicaState
+        for item, (
+            item.replica_id,
+            item.replica_directory_id,
+            item.log_end_offset,
+            item.last_fetch_timestamp,
+            item.last_caught_up_timestamp,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -165,17 +124,6 @@ class PartitionData(kipwire.Struct):
         observers ([]ReplicaState): The replicas that only follow the log without a vote, such as brokers.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "error_message",
-        "leader_id",
-        "leader_epoch",
-        "high_watermark",
-        "current_voters",
-        "observers",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -191,6 +139,7 @@ class PartitionData(kipwire.Struct):
         ),
         kipwire.Field("observers", "Observers", "[]ReplicaState", default=(), struct=ReplicaState, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -201,8 +150,8 @@ class PartitionData(kipwire.Struct):
         leader_id: int = 0,
         leader_epoch: int = 0,
         high_watermark: int = 0,
-        current_voters: list[ReplicaState] = kipwire.DEFAULT,
-        observers: list[ReplicaState] = kipwire.DEFAULT,
+        current_voters: list[ReplicaState] = DEFAULT,
+        observers: list[ReplicaState] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
@@ -210,93 +159,43 @@ class PartitionData(kipwire.Struct):
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.high_watermark = high_watermark
-        self.current_voters = [] if current_voters is kipwire.DEFAULT else current_voters
-        self.observers = [] if observers is kipwire.DEFAULT else observers
+        self.current_voters = [] if current_voters is DEFAULT else current_voters
+        self.observers = [] if observers is DEFAULT else observers
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self.leader_id, self.leader_epoch, self.high_watermark, size = unpack_iiqB(data, pos)
+        pos += 17
+        self.current_voters, pos = read_compact_structs(ReplicaState, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.observers, pos = read_compact_structs(ReplicaState, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.leader_id, item.leader_epoch, item.high_watermark, size = unpack_iiqB(data, pos)
-            pos += 17
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.current_voters, pos = ReplicaState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.current_voters = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.observers, pos = ReplicaState._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.observers = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition_index, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            current_voters = item.current_voters
-            if type(current_voters) is not list:
-                current_voters = as_list(current_voters)
-            size = len(current_voters) + 1
-            add(pack_iiq(item.leader_id, item.leader_epoch, item.high_watermark))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if current_voters:
-                ReplicaState._write_many(current_voters, add)
-
-            observers = item.observers
-            if type(observers) is not list:
-                observers = as_list(observers)
-            size = len(observers) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if observers:
-                ReplicaState._write_many(observers, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(pack_iiq(self.leader_id, self.leader_epoch, self.high_watermark))
+        write_compact_structs(ReplicaState, self.current_voters, add)
+        write_compact_structs(ReplicaState, self.observers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -309,77 +208,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The described partitions of the topic.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -393,15 +254,13 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the listener.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -409,86 +268,43 @@ class Listener(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
         item: Listener
-        while count:
-            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Listener, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Listener, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Listener], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Listener):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -501,60 +317,29 @@ class Node(kipwire.Struct):
         listeners ([]Listener): The endpoints at which the node can be reached as a controller.
     """
 
-    __slots__ = ("node_id", "listeners")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, node_id: int = 0, listeners: list[Listener] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, node_id: int = 0, listeners: list[Listener] = DEFAULT) -> None:
         self.node_id = node_id
-        self.listeners = [] if listeners is kipwire.DEFAULT else listeners
+        self.listeners = [] if listeners is DEFAULT else listeners
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Node], int]:
-        items = []
-        for item in map(new, repeat(Node, count)):
-            item.node_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.listeners, pos = Listener._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.listeners = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_iB(data, pos)
+        pos += 5
+        self.listeners, pos = read_compact_structs(Listener, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Node], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Node):
-                raise kipwire.Malformed
-            listeners = item.listeners
-            if type(listeners) is not list:
-                listeners = as_list(listeners)
-            size = len(listeners) + 1
-            add(pack_i(item.node_id))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if listeners:
-                Listener._write_many(listeners, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.node_id))
+        write_compact_structs(Listener, self.listeners, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -568,8 +353,6 @@ class DescribeQuorumResponse(kipwire.Message):
         topics ([]TopicData): The described topics, as asked for in the request.
         nodes ([]Node): Addresses of the nodes that take part in the quorum (KIP-853). From version 2 on.
     """
-
-    __slots__ = ("error_code", "error_message", "topics", "nodes")
 
     NAME = "DescribeQuorumResponse"
     TYPE = "response"
@@ -587,96 +370,53 @@ class DescribeQuorumResponse(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
         kipwire.Field("nodes", "Nodes", "[]Node", default=(), struct=Node, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[TopicData] = kipwire.DEFAULT,
-        nodes: list[Node] = kipwire.DEFAULT,
+        topics: list[TopicData] = DEFAULT,
+        nodes: list[Node] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is kipwire.DEFAULT else topics
-        self.nodes = [] if nodes is kipwire.DEFAULT else nodes
+        self.topics = [] if topics is DEFAULT else topics
+        self.nodes = [] if nodes is DEFAULT else nodes
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.nodes, pos = Node._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.nodes = []
-        else:
-            raise kipwire.Malformed
+        self.nodes, pos = read_compact_structs(Node, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_h(self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        nodes = self.nodes
-        if type(nodes) is not list:
-            nodes = as_list(nodes)
-        size = len(nodes) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if nodes:
-            Node._write_many(nodes, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(TopicData, self.topics, add)
+        write_compact_structs(Node, self.nodes, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

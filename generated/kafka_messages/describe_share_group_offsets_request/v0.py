@@ -3,28 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "DescribeShareGroupOffsetsRequestTopic",
@@ -41,100 +25,51 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions to report.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[DescribeShareGroupOffsetsRequestTopic], rows: kipwire.Rows) -> None:
         item: DescribeShareGroupOffsetsRequestTopic
-        while count:
-            rows = DescribeShareGroupOffsetsRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeShareGroupOffsetsRequestTopic, taken))]
-                for (
-                    item,
-                    item.topic_name,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeShareGroupOffsetsRequestTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.topic_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.topic_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeShareGroupOffsetsRequestTopic], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeShareGroupOffsetsRequestTopic):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.topic_name, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -147,8 +82,6 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
         topics ([]DescribeShareGroupOffsetsRequestTopic, nullable): Topics and partitions to report; null asks for all
             the group has offsets for.
     """
-
-    __slots__ = ("group_id", "topics")
 
     FLEXIBLE = True
     FIELDS = (
@@ -163,77 +96,42 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, group_id: str = "", topics: list[DescribeShareGroupOffsetsRequestTopic] | None = kipwire.DEFAULT
+        self, *, group_id: str = "", topics: list[DescribeShareGroupOffsetsRequestTopic] | None = DEFAULT
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsRequestGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribeShareGroupOffsetsRequestGroup, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size:
+            self.topics, pos = read_compact_structs(DescribeShareGroupOffsetsRequestTopic, data, pos, size)
+        else:
+            self.topics = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = DescribeShareGroupOffsetsRequestTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                item.topics = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeShareGroupOffsetsRequestGroup], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeShareGroupOffsetsRequestGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            topics = item.topics
-            if topics is None:
-                size = 0
-            else:
-                if type(topics) is not list:
-                    topics = as_list(topics)
-                size = len(topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                DescribeShareGroupOffsetsRequestTopic._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        if self.topics is None:
+            add(b"\0")
+        else:
+            write_compact_structs(DescribeShareGroupOffsetsRequestTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -245,8 +143,6 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
     Attributes:
         groups ([]DescribeShareGroupOffsetsRequestGroup): Share groups to describe, each with the topics of interest.
     """
-
-    __slots__ = ("groups",)
 
     NAME = "DescribeShareGroupOffsetsRequest"
     TYPE = "request"
@@ -266,44 +162,21 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, groups: list[DescribeShareGroupOffsetsRequestGroup] = kipwire.DEFAULT) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[DescribeShareGroupOffsetsRequestGroup] = DEFAULT) -> None:
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = DescribeShareGroupOffsetsRequestGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(DescribeShareGroupOffsetsRequestGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            DescribeShareGroupOffsetsRequestGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(DescribeShareGroupOffsetsRequestGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

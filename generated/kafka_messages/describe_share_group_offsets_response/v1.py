@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "DescribeShareGroupOffsetsResponsePartition",
@@ -60,10 +45,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
             Default: null.
     """
 
-    __slots__ = ("partition_index", "start_offset", "leader_epoch", "lag", "error_code", "error_message")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "q", "i", "q", "h", "text")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
@@ -72,6 +54,7 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -91,77 +74,45 @@ class DescribeShareGroupOffsetsResponsePartition(kipwire.Struct):
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponsePartition], int]:
-        items = []
-        patience = MANY
-        item: DescribeShareGroupOffsetsResponsePartition
-        while count:
-            rows = DescribeShareGroupOffsetsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeShareGroupOffsetsResponsePartition, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.start_offset,
-                    item.leader_epoch,
-                    item.lag,
-                    item.error_code,
-                    item.error_message,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeShareGroupOffsetsResponsePartition, taken)):
-                item.partition_index, item.start_offset, item.leader_epoch, item.lag, item.error_code, size = (
-                    unpack_iqiqhB(data, pos)
-                )
-                pos += 27
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.error_message = ""
-                else:
-                    item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.start_offset, self.leader_epoch, self.lag, self.error_code, size = unpack_iqiqhB(
+            data, pos
+        )
+        pos += 27
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeShareGroupOffsetsResponsePartition], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeShareGroupOffsetsResponsePartition):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_iqiqh(item.partition_index, item.start_offset, item.leader_epoch, item.lag, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqiqh(self.partition_index, self.start_offset, self.leader_epoch, self.lag, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[DescribeShareGroupOffsetsResponsePartition], rows: kipwire.Rows) -> None:
+        item: DescribeShareGroupOffsetsResponsePartition
+        for item, (
+            item.partition_index,
+            item.start_offset,
+            item.leader_epoch,
+            item.lag,
+            item.error_code,
+            item.error_message,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -174,8 +125,6 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
         topic_id (uuid): Id of the topic.
         partitions ([]DescribeShareGroupOffsetsResponsePartition): Offsets for the single partitions of this topic.
     """
-
-    __slots__ = ("topic_name", "topic_id", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -190,81 +139,43 @@ class DescribeShareGroupOffsetsResponseTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         topic_name: str = "",
         topic_id: uuid.UUID = ZERO_UUID,
-        partitions: list[DescribeShareGroupOffsetsResponsePartition] = kipwire.DEFAULT,
+        partitions: list[DescribeShareGroupOffsetsResponsePartition] = DEFAULT,
     ) -> None:
         self.topic_name = topic_name
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(DescribeShareGroupOffsetsResponseTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(DescribeShareGroupOffsetsResponsePartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = DescribeShareGroupOffsetsResponsePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeShareGroupOffsetsResponseTopic], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeShareGroupOffsetsResponseTopic):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                DescribeShareGroupOffsetsResponsePartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(DescribeShareGroupOffsetsResponsePartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -280,8 +191,6 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
             Default: null.
     """
 
-    __slots__ = ("group_id", "topics", "error_code", "error_message")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
@@ -296,104 +205,61 @@ class DescribeShareGroupOffsetsResponseGroup(kipwire.Struct):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         group_id: str = "",
-        topics: list[DescribeShareGroupOffsetsResponseTopic] = kipwire.DEFAULT,
+        topics: list[DescribeShareGroupOffsetsResponseTopic] = DEFAULT,
         error_code: int = 0,
         error_message: str | None = None,
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeShareGroupOffsetsResponseGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribeShareGroupOffsetsResponseGroup, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.topics, pos = read_compact_structs(DescribeShareGroupOffsetsResponseTopic, data, pos, size)
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = DescribeShareGroupOffsetsResponseTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeShareGroupOffsetsResponseGroup], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeShareGroupOffsetsResponseGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                DescribeShareGroupOffsetsResponseTopic._write_many(topics, add)
-
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        write_compact_structs(DescribeShareGroupOffsetsResponseTopic, self.topics, add)
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -407,8 +273,6 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             when no quota was violated.
         groups ([]DescribeShareGroupOffsetsResponseGroup): Results, one for each group asked for.
     """
-
-    __slots__ = ("throttle_time_ms", "groups")
 
     NAME = "DescribeShareGroupOffsetsResponse"
     TYPE = "response"
@@ -429,48 +293,25 @@ class DescribeShareGroupOffsetsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, groups: list[DescribeShareGroupOffsetsResponseGroup] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = DescribeShareGroupOffsetsResponseGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(DescribeShareGroupOffsetsResponseGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            DescribeShareGroupOffsetsResponseGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribeShareGroupOffsetsResponseGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

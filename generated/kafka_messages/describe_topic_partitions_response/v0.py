@@ -4,33 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "DescribeTopicPartitionsResponsePartition",
@@ -68,20 +49,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         offline_replicas ([]int32): Brokers whose replica of this partition is offline.
     """
 
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "eligible_leader_replicas",
-        "last_known_elr",
-        "offline_replicas",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -117,6 +85,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             entity_type="brokerId",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -125,179 +94,114 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = kipwire.DEFAULT,
-        isr_nodes: list[int] = kipwire.DEFAULT,
+        replica_nodes: list[int] = DEFAULT,
+        isr_nodes: list[int] = DEFAULT,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
-        offline_replicas: list[int] = kipwire.DEFAULT,
+        offline_replicas: list[int] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is kipwire.DEFAULT else replica_nodes
-        self.isr_nodes = [] if isr_nodes is kipwire.DEFAULT else isr_nodes
+        self.replica_nodes = [] if replica_nodes is DEFAULT else replica_nodes
+        self.isr_nodes = [] if isr_nodes is DEFAULT else isr_nodes
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
-        self.offline_replicas = [] if offline_replicas is kipwire.DEFAULT else offline_replicas
+        self.offline_replicas = [] if offline_replicas is DEFAULT else offline_replicas
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size = unpack_hiiiB(data, pos)
+        pos += 15
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if size:
+            if size > 127:
+                size, pos = read_size(data, pos)
+            self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            pos += (size - 1) * 4
+        else:
+            self.eligible_leader_replicas = None
+        size = data[pos]
+        pos += 1
+        if size:
+            if size > 127:
+                size, pos = read_size(data, pos)
+            self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+            pos += (size - 1) * 4
+        else:
+            self.last_known_elr = None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        size = len(replica_nodes) + 1
+        add(pack_hiii(self.error_code, self.partition_index, self.leader_id, self.leader_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(replica_nodes)](*replica_nodes))
+        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        size = len(isr_nodes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(isr_nodes)](*isr_nodes))
+        if self.eligible_leader_replicas is None:
+            add(b"\0")
+        else:
+            eligible_leader_replicas = (
+                self.eligible_leader_replicas
+                if type(self.eligible_leader_replicas) is list
+                else as_list(self.eligible_leader_replicas)
+            )
+            size = len(eligible_leader_replicas) + 1
+            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
+        if self.last_known_elr is None:
+            add(b"\0")
+        else:
+            last_known_elr = self.last_known_elr if type(self.last_known_elr) is list else as_list(self.last_known_elr)
+            size = len(last_known_elr) + 1
+            add(ONE_BYTE[size] if size < 128 else write_size(size))
+            add(PACK_INT32[len(last_known_elr)](*last_known_elr))
+        offline_replicas = (
+            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+        )
+        size = len(offline_replicas) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(offline_replicas)](*offline_replicas))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponsePartition], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[DescribeTopicPartitionsResponsePartition], rows: kipwire.Rows) -> None:
         item: DescribeTopicPartitionsResponsePartition
-        while count:
-            rows = DescribeTopicPartitionsResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(DescribeTopicPartitionsResponsePartition, taken))]
-                for (
-                    item,
-                    item.error_code,
-                    item.partition_index,
-                    item.leader_id,
-                    item.leader_epoch,
-                    item.replica_nodes,
-                    item.isr_nodes,
-                    item.eligible_leader_replicas,
-                    item.last_known_elr,
-                    item.offline_replicas,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(DescribeTopicPartitionsResponsePartition, taken)):
-                item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
-                pos += 15
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.replica_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.isr_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.eligible_leader_replicas = []
-                else:
-                    item.eligible_leader_replicas = None
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.last_known_elr = []
-                else:
-                    item.last_known_elr = None
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.offline_replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeTopicPartitionsResponsePartition], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeTopicPartitionsResponsePartition):
-                raise kipwire.Malformed
-            replica_nodes = item.replica_nodes
-            if type(replica_nodes) is not list:
-                replica_nodes = as_list(replica_nodes)
-            size = len(replica_nodes) + 1
-            add(pack_hiii(item.error_code, item.partition_index, item.leader_id, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replica_nodes:
-                add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-
-            isr_nodes = item.isr_nodes
-            if type(isr_nodes) is not list:
-                isr_nodes = as_list(isr_nodes)
-            size = len(isr_nodes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if isr_nodes:
-                add(PACK_INT32[len(isr_nodes)](*isr_nodes))
-
-            eligible_leader_replicas = item.eligible_leader_replicas
-            if eligible_leader_replicas is None:
-                size = 0
-            else:
-                if type(eligible_leader_replicas) is not list:
-                    eligible_leader_replicas = as_list(eligible_leader_replicas)
-                size = len(eligible_leader_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if eligible_leader_replicas:
-                add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
-
-            last_known_elr = item.last_known_elr
-            if last_known_elr is None:
-                size = 0
-            else:
-                if type(last_known_elr) is not list:
-                    last_known_elr = as_list(last_known_elr)
-                size = len(last_known_elr) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if last_known_elr:
-                add(PACK_INT32[len(last_known_elr)](*last_known_elr))
-
-            offline_replicas = item.offline_replicas
-            if type(offline_replicas) is not list:
-                offline_replicas = as_list(offline_replicas)
-            size = len(offline_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if offline_replicas:
-                add(PACK_INT32[len(offline_replicas)](*offline_replicas))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (
+            item.error_code,
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            item.replica_nodes,
+            item.isr_nodes,
+            item.eligible_leader_replicas,
+            item.last_known_elr,
+            item.offline_replicas,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -314,8 +218,6 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
         topic_authorized_operations (int32): Bit field of the ACL operations on the topic the caller may perform (bit n
             = operation code n); -2147483648 if not determined. Default: -2147483648.
     """
-
-    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
 
     FLEXIBLE = True
     FIELDS = (
@@ -335,6 +237,7 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
         ),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -343,88 +246,51 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
         name: str | None = "",
         topic_id: uuid.UUID = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[DescribeTopicPartitionsResponsePartition] = kipwire.DEFAULT,
+        partitions: list[DescribeTopicPartitionsResponsePartition] = DEFAULT,
         topic_authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeTopicPartitionsResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(DescribeTopicPartitionsResponseTopic, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                item.name = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.name = data[pos:end].decode()
+            pos = end
+        else:
+            self.name = "" if size else None
+        topic_id, is_internal, size = unpack_16sBB(data, pos)
+        pos += 18
+        self.topic_id = uuid_from(topic_id)
+        self.is_internal = FALSE_TRUE[is_internal]
+        self.partitions, pos = read_compact_structs(DescribeTopicPartitionsResponsePartition, data, pos, size)
+        self.topic_authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            topic_id, is_internal, size = unpack_16sBB(data, pos)
-            pos += 18
-            item.topic_id = uuid_from(topic_id)
-            item.is_internal = FALSE_TRUE[is_internal]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = DescribeTopicPartitionsResponsePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            item.topic_authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeTopicPartitionsResponseTopic], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeTopicPartitionsResponseTopic):
-                raise kipwire.Malformed
-            if item.name is None:
-                name = b""
-                size = 0
-            else:
-                name = encode_text(item.name)
-                size = len(name) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.name is None:
+            add(b"\0")
+        else:
+            name = encode_text(self.name)
+            size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16sB(item.topic_id.bytes, BOOL_BYTE[item.is_internal]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                DescribeTopicPartitionsResponsePartition._write_many(partitions, add)
-
-            packed = pack_ix(item.topic_authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        add(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
+        write_compact_structs(DescribeTopicPartitionsResponsePartition, self.partitions, add)
+        packed = pack_ix(self.topic_authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -437,61 +303,38 @@ class Cursor(kipwire.Struct):
         partition_index (int32): Partition of that topic with which the next page starts.
     """
 
-    __slots__ = ("topic_name", "partition_index")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "", partition_index: int = 0) -> None:
         self.topic_name = topic_name
         self.partition_index = partition_index
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Cursor], int]:
-        items = []
-        for item in map(new, repeat(Cursor, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Cursor], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Cursor):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            packed = pack_ix(item.partition_index)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        packed = pack_ix(self.partition_index)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -506,8 +349,6 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
         next_cursor (Cursor, nullable): Where the next page starts, to be sent as Cursor of the next request; null if
             this was the last page. Default: null.
     """
-
-    __slots__ = ("throttle_time_ms", "topics", "next_cursor")
 
     NAME = "DescribeTopicPartitionsResponse"
     TYPE = "response"
@@ -529,68 +370,43 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
         ),
         kipwire.Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
-        topics: list[DescribeTopicPartitionsResponseTopic] = kipwire.DEFAULT,
+        topics: list[DescribeTopicPartitionsResponseTopic] = DEFAULT,
         next_cursor: Cursor | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.next_cursor = next_cursor
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = DescribeTopicPartitionsResponseTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(DescribeTopicPartitionsResponseTopic, data, pos, size)
         size = data[pos]
         pos += 1
-        if size == 1:
-            (message.next_cursor,), pos = Cursor._read_many(data, pos, 1)
-        elif size == 255:
-            message.next_cursor = None
+        if size == 255:
+            self.next_cursor = None
+        elif size == 1:
+            self.next_cursor, pos = read_struct(Cursor, data, pos)
         else:
             raise kipwire.Malformed
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            DescribeTopicPartitionsResponseTopic._write_many(topics, add)
-
+        write_compact_structs(DescribeTopicPartitionsResponseTopic, self.topics, add)
         if self.next_cursor is None:
             add(b"\xff")
         else:
             add(b"\x01")
-            Cursor._write_many((self.next_cursor,), add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            write_struct(Cursor, self.next_cursor, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

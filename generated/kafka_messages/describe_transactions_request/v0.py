@@ -3,24 +3,11 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["DescribeTransactionsRequest"]
 
@@ -32,8 +19,6 @@ class DescribeTransactionsRequest(kipwire.Message):
     Attributes:
         transactional_ids ([]string): The transactional ids to describe, all coordinated by the receiving broker.
     """
-
-    __slots__ = ("transactional_ids",)
 
     NAME = "DescribeTransactionsRequest"
     TYPE = "request"
@@ -48,59 +33,21 @@ class DescribeTransactionsRequest(kipwire.Message):
             "transactional_ids", "TransactionalIds", "[]string", default=(), compact=True, entity_type="transactionalId"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, transactional_ids: list[str] = kipwire.DEFAULT) -> None:
-        self.transactional_ids = [] if transactional_ids is kipwire.DEFAULT else transactional_ids
+    def __init__(self, *, transactional_ids: list[str] = DEFAULT) -> None:
+        self.transactional_ids = [] if transactional_ids is DEFAULT else transactional_ids
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            transactional_ids = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                transactional_ids.append(data[pos:end].decode())
-                pos = end
-            message.transactional_ids = transactional_ids
-        elif size == 1:
-            message.transactional_ids = []
-        else:
-            raise kipwire.Malformed
+        self.transactional_ids, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transactional_ids = self.transactional_ids
-        if type(transactional_ids) is not list:
-            transactional_ids = as_list(transactional_ids)
-        size = len(transactional_ids) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if transactional_ids:
-            for text in transactional_ids:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.transactional_ids, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicData", "TransactionState", "DescribeTransactionsResponse"]
 
@@ -46,98 +29,51 @@ class TopicData(kipwire.Struct):
         partitions ([]int32): Indexes of the topic's partitions that take part in the transaction.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TopicData], rows: kipwire.Rows) -> None:
         item: TopicData
-        while count:
-            rows = TopicData._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TopicData, taken))]
-                for (
-                    item,
-                    item.topic,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TopicData, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.topic = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.topic = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.topic, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -159,17 +95,6 @@ class TransactionState(kipwire.Struct):
         topics ([]TopicData): The topics with partitions that take part in the current transaction.
     """
 
-    __slots__ = (
-        "error_code",
-        "transactional_id",
-        "transaction_state",
-        "transaction_timeout_ms",
-        "transaction_start_time_ms",
-        "producer_id",
-        "producer_epoch",
-        "topics",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -183,6 +108,7 @@ class TransactionState(kipwire.Struct):
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -194,7 +120,7 @@ class TransactionState(kipwire.Struct):
         transaction_start_time_ms: int = 0,
         producer_id: int = 0,
         producer_epoch: int = 0,
-        topics: list[TopicData] = kipwire.DEFAULT,
+        topics: list[TopicData] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.transactional_id = transactional_id
@@ -203,93 +129,49 @@ class TransactionState(kipwire.Struct):
         self.transaction_start_time_ms = transaction_start_time_ms
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
-        items = []
-        for item in map(new, repeat(TransactionState, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.transactional_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.transactional_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transaction_state = data[pos:end].decode()
+        pos = end
+        self.transaction_timeout_ms, self.transaction_start_time_ms, self.producer_id, self.producer_epoch, size = (
+            unpack_iqqhB(data, pos)
+        )
+        pos += 23
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.transaction_state = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.transaction_state = ""
-            else:
-                raise kipwire.Malformed
-
-            item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch, size = (
-                unpack_iqqhB(data, pos)
+    def _write(self, add: kipwire.Add) -> None:
+        transactional_id = encode_text(self.transactional_id)
+        size = len(transactional_id) + 1
+        add(pack_h(self.error_code))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(transactional_id)
+        transaction_state = encode_text(self.transaction_state)
+        size = len(transaction_state) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(transaction_state)
+        add(
+            pack_iqqh(
+                self.transaction_timeout_ms, self.transaction_start_time_ms, self.producer_id, self.producer_epoch
             )
-            pos += 23
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = TopicData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TransactionState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TransactionState):
-                raise kipwire.Malformed
-            transactional_id = encode_text(item.transactional_id)
-            size = len(transactional_id) + 1
-            add(pack_h(item.error_code))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id)
-
-            transaction_state = encode_text(item.transaction_state)
-            size = len(transaction_state) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transaction_state)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(
-                pack_iqqh(
-                    item.transaction_timeout_ms, item.transaction_start_time_ms, item.producer_id, item.producer_epoch
-                )
-            )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                TopicData._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        )
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -303,8 +185,6 @@ class DescribeTransactionsResponse(kipwire.Message):
             no quota was violated.
         transaction_states ([]TransactionState): One description per requested transactional id.
     """
-
-    __slots__ = ("throttle_time_ms", "transaction_states")
 
     NAME = "DescribeTransactionsResponse"
     TYPE = "response"
@@ -325,48 +205,23 @@ class DescribeTransactionsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, transaction_states: list[TransactionState] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, transaction_states: list[TransactionState] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.transaction_states = [] if transaction_states is kipwire.DEFAULT else transaction_states
+        self.transaction_states = [] if transaction_states is DEFAULT else transaction_states
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.transaction_states, pos = TransactionState._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.transaction_states = []
-        else:
-            raise kipwire.Malformed
+        self.transaction_states, pos = read_compact_structs(TransactionState, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transaction_states = self.transaction_states
-        if type(transaction_states) is not list:
-            transaction_states = as_list(transaction_states)
-        size = len(transaction_states) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if transaction_states:
-            TransactionState._write_many(transaction_states, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TransactionState, self.transaction_states, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,26 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["UserName", "DescribeUserScramCredentialsRequest"]
 
@@ -34,73 +20,37 @@ class UserName(kipwire.Struct):
         name (string): Name of the user.
     """
 
-    __slots__ = ("name",)
-
     FLEXIBLE = True
-    _ROWS = RowReader("text")
     FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[UserName], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[UserName], rows: kipwire.Rows) -> None:
         item: UserName
-        while count:
-            rows = UserName._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(UserName, taken))]
-                for (
-                    item,
-                    item.name,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(UserName, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[UserName], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, UserName):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -113,8 +63,6 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
             credentials.
     """
 
-    __slots__ = ("users",)
-
     NAME = "DescribeUserScramCredentialsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 50
@@ -124,47 +72,27 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("users", "Users", "[]UserName", default=(), struct=UserName, nullable=True, compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, users: list[UserName] | None = kipwire.DEFAULT) -> None:
-        self.users = [] if users is kipwire.DEFAULT else users
+    def __init__(self, *, users: list[UserName] | None = DEFAULT) -> None:
+        self.users = [] if users is DEFAULT else users
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.users, pos = UserName._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.users = []
+        if size:
+            self.users, pos = read_compact_structs(UserName, data, pos, size)
         else:
-            message.users = None
+            self.users = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        users = self.users
-        if users is None:
-            size = 0
-        else:
-            if type(users) is not list:
-                users = as_list(users)
-            size = len(users) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if users:
-            UserName._write_many(users, add)
-
-        if not self._unknown_tagged_fields:
+    def _write(self, add: kipwire.Add) -> None:
+        if self.users is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(UserName, self.users, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

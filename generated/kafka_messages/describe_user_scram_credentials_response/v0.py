@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResult", "DescribeUserScramCredentialsResponse"]
 
@@ -43,55 +29,33 @@ class CredentialInfo(kipwire.Struct):
         iterations (int32): Number of hash iterations with which the credential was salted.
     """
 
-    __slots__ = ("mechanism", "iterations")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">bix").iter_unpack
     FIELDS = (
         kipwire.Field("mechanism", "Mechanism", "int8", default=0),
         kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, mechanism: int = 0, iterations: int = 0) -> None:
         self.mechanism = mechanism
         self.iterations = iterations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CredentialInfo], int]:
-        item: CredentialInfo
-        end = pos + 6 * count
-        if count > 3 and data[pos + 5 : end : 6].count(0) == count:
-            items = [*map(new, repeat(CredentialInfo, count))]
-            rows = CredentialInfo._ROWS(data[pos:end])
-            for item, (
-                item.mechanism,
-                item.iterations,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(CredentialInfo, count)):
-            item.mechanism, item.iterations, size = unpack_biB(data, pos)
-            pos += 6
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.mechanism, self.iterations, size = unpack_biB(data, pos)
+        pos += 6
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_bix(self.mechanism, self.iterations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[CredentialInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CredentialInfo):
-                raise kipwire.Malformed
-            packed = pack_bix(item.mechanism, item.iterations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[CredentialInfo], rows: kipwire.Rows) -> None:
+        item: CredentialInfo
+        for item, (item.mechanism, item.iterations) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -107,8 +71,6 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
         credential_infos ([]CredentialInfo): The user's credentials, at most one per mechanism.
     """
 
-    __slots__ = ("user", "error_code", "error_message", "credential_infos")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("user", "User", "string", default="", compact=True),
@@ -118,6 +80,7 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
             "credential_infos", "CredentialInfos", "[]CredentialInfo", default=(), struct=CredentialInfo, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -125,97 +88,53 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
         user: str = "",
         error_code: int = 0,
         error_message: str | None = "",
-        credential_infos: list[CredentialInfo] = kipwire.DEFAULT,
+        credential_infos: list[CredentialInfo] = DEFAULT,
     ) -> None:
         self.user = user
         self.error_code = error_code
         self.error_message = error_message
-        self.credential_infos = [] if credential_infos is kipwire.DEFAULT else credential_infos
+        self.credential_infos = [] if credential_infos is DEFAULT else credential_infos
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribeUserScramCredentialsResult], int]:
-        items = []
-        for item in map(new, repeat(DescribeUserScramCredentialsResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.user = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.user = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.user = data[pos:end].decode()
+        pos = end
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        self.credential_infos, pos = read_compact_structs(CredentialInfo, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.credential_infos, pos = CredentialInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.credential_infos = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(
-        items: abc.Sequence[DescribeUserScramCredentialsResult], add: abc.Callable[[bytes], object]
-    ) -> None:
-        for item in items:
-            if not isinstance(item, DescribeUserScramCredentialsResult):
-                raise kipwire.Malformed
-            user = encode_text(item.user)
-            size = len(user) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(user)
-
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        user = encode_text(self.user)
+        size = len(user) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(user)
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            credential_infos = item.credential_infos
-            if type(credential_infos) is not list:
-                credential_infos = as_list(credential_infos)
-            size = len(credential_infos) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if credential_infos:
-                CredentialInfo._write_many(credential_infos, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_compact_structs(CredentialInfo, self.credential_infos, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -231,8 +150,6 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
         error_message (string, nullable): Explanation of the request-level error; null if there is none.
         results ([]DescribeUserScramCredentialsResult): One result per user.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "results")
 
     NAME = "DescribeUserScramCredentialsResponse"
     TYPE = "response"
@@ -255,6 +172,7 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -262,70 +180,41 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        results: list[DescribeUserScramCredentialsResult] = kipwire.DEFAULT,
+        results: list[DescribeUserScramCredentialsResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.results = [] if results is kipwire.DEFAULT else results
+        self.results = [] if results is DEFAULT else results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results, pos = DescribeUserScramCredentialsResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results = []
-        else:
-            raise kipwire.Malformed
+        self.results, pos = read_compact_structs(DescribeUserScramCredentialsResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results:
-            DescribeUserScramCredentialsResult._write_many(results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(DescribeUserScramCredentialsResult, self.results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

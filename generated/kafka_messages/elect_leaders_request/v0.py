@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
@@ -29,60 +26,40 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class ElectLeadersRequest(kipwire.Message):
@@ -94,8 +71,6 @@ class ElectLeadersRequest(kipwire.Message):
             means all partitions of the cluster.
         timeout_ms (int32): Milliseconds to wait for the elections to finish, 60000 by default. Default: 60000.
     """
-
-    __slots__ = ("topic_partitions", "timeout_ms")
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"
@@ -116,41 +91,26 @@ class ElectLeadersRequest(kipwire.Message):
         ),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic_partitions: list[TopicPartitions] | None = kipwire.DEFAULT, timeout_ms: int = 60000
-    ) -> None:
-        self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
+    def __init__(self, *, topic_partitions: list[TopicPartitions] | None = DEFAULT, timeout_ms: int = 60000) -> None:
+        self.topic_partitions = [] if topic_partitions is DEFAULT else topic_partitions
         self.timeout_ms = timeout_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topic_partitions, pos = TopicPartitions._read_many(data, pos, size)
-        elif size == 0:
-            message.topic_partitions = []
-        elif size == -1:
-            message.topic_partitions = None
+        if size == -1:
+            self.topic_partitions = None
         else:
-            raise kipwire.Malformed
-
-        (message.timeout_ms,) = unpack_i(data, pos)
+            self.topic_partitions, pos = read_structs(TopicPartitions, data, pos, size)
+        (self.timeout_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topic_partitions = self.topic_partitions
-        if topic_partitions is None:
-            size = -1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.topic_partitions is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(topic_partitions) is not list:
-                topic_partitions = as_list(topic_partitions)
-            size = len(topic_partitions)
-        add(pack_i(size))
-        if topic_partitions:
-            TopicPartitions._write_many(topic_partitions, add)
-
+            write_structs(TopicPartitions, self.topic_partitions, add)
         add(pack_i(self.timeout_ms))

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
 
@@ -44,98 +27,51 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic for which to elect a leader.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TopicPartitions], rows: kipwire.Rows) -> None:
         item: TopicPartitions
-        while count:
-            rows = TopicPartitions._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TopicPartitions, taken))]
-                for (
-                    item,
-                    item.topic,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TopicPartitions, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.topic = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.topic = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.topic, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -151,8 +87,6 @@ class ElectLeadersRequest(kipwire.Message):
             means all partitions of the cluster.
         timeout_ms (int32): Milliseconds to wait for the elections to finish, 60000 by default. Default: 60000.
     """
-
-    __slots__ = ("election_type", "topic_partitions", "timeout_ms")
 
     NAME = "ElectLeadersRequest"
     TYPE = "request"
@@ -175,59 +109,39 @@ class ElectLeadersRequest(kipwire.Message):
         ),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         election_type: int = 0,
-        topic_partitions: list[TopicPartitions] | None = kipwire.DEFAULT,
+        topic_partitions: list[TopicPartitions] | None = DEFAULT,
         timeout_ms: int = 60000,
     ) -> None:
         self.election_type = election_type
-        self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
+        self.topic_partitions = [] if topic_partitions is DEFAULT else topic_partitions
         self.timeout_ms = timeout_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.election_type, size = unpack_bB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.election_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topic_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topic_partitions = []
-        else:
-            message.topic_partitions = None
-
-        message.timeout_ms, size = unpack_iB(data, pos)
-        pos += 5
         if size:
-            pos = read_tag_section(message, data, pos - 1)
+            self.topic_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
         else:
-            message._unknown_tagged_fields = None
-        return message, pos
+            self.topic_partitions = None
+        self.timeout_ms, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topic_partitions = self.topic_partitions
-        if topic_partitions is None:
-            size = 0
-        else:
-            if type(topic_partitions) is not list:
-                topic_partitions = as_list(topic_partitions)
-            size = len(topic_partitions) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_b(self.election_type))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topic_partitions:
-            TopicPartitions._write_many(topic_partitions, add)
-
-        packed = pack_ix(self.timeout_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
+        if self.topic_partitions is None:
+            add(b"\0")
         else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+            write_compact_structs(TopicPartitions, self.topic_partitions, add)
+        packed = pack_ix(self.timeout_ms)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

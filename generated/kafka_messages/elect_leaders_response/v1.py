@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
 
@@ -20,9 +17,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
 unpack_ihi = struct.Struct(">ihi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_ihh = struct.Struct(">ihh").pack
-pack_ihi = struct.Struct(">ihi").pack
+pack_ih = struct.Struct(">ih").pack
 
 
 class PartitionResult(kipwire.Struct):
@@ -35,49 +30,40 @@ class PartitionResult(kipwire.Struct):
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
     """
 
-    __slots__ = ("partition_id", "error_code", "error_message")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_id = partition_id
         self.error_code = error_code
         self.error_message = error_message
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-        items = []
-        for item in map(new, repeat(PartitionResult, count)):
-            item.partition_id, item.error_code, size = unpack_ihh(data, pos)
-            pos += 8
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_id, self.error_code, size = unpack_ihh(data, pos)
+        pos += 8
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
-            add(pack_ihh(item.partition_id, item.error_code, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_id, self.error_code))
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
+            add(pack_h(size))
             add(error_message)
 
 
@@ -89,59 +75,36 @@ class ReplicaElectionResult(kipwire.Struct):
         partition_result ([]PartitionResult): Outcome for each partition of the topic.
     """
 
-    __slots__ = ("topic", "partition_result")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", default=(), struct=PartitionResult),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_result = [] if partition_result is kipwire.DEFAULT else partition_result
+        self.partition_result = [] if partition_result is DEFAULT else partition_result
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
-        items = []
-        for item in map(new, repeat(ReplicaElectionResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_result, pos = read_structs(PartitionResult, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_result, pos = PartitionResult._read_many(data, pos, size)
-            elif size == 0:
-                item.partition_result = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReplicaElectionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReplicaElectionResult):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partition_result = item.partition_result
-            if type(partition_result) is not list:
-                partition_result = as_list(partition_result)
-            size = len(partition_result)
-            add(pack_i(size))
-            if partition_result:
-                PartitionResult._write_many(partition_result, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(PartitionResult, self.partition_result, add)
 
 
 class ElectLeadersResponse(kipwire.Message):
@@ -154,8 +117,6 @@ class ElectLeadersResponse(kipwire.Message):
             only has errors per partition.
         replica_election_results ([]ReplicaElectionResult): Outcomes of the elections, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
 
     NAME = "ElectLeadersResponse"
     TYPE = "response"
@@ -176,36 +137,25 @@ class ElectLeadersResponse(kipwire.Message):
             struct=ReplicaElectionResult,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        replica_election_results: list[ReplicaElectionResult] = kipwire.DEFAULT,
+        replica_election_results: list[ReplicaElectionResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.replica_election_results = [] if replica_election_results is kipwire.DEFAULT else replica_election_results
+        self.replica_election_results = [] if replica_election_results is DEFAULT else replica_election_results
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihi(data, pos)
         pos += 10
-        if size > 0:
-            message.replica_election_results, pos = ReplicaElectionResult._read_many(data, pos, size)
-        elif size == 0:
-            message.replica_election_results = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.replica_election_results, pos = read_structs(ReplicaElectionResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        replica_election_results = self.replica_election_results
-        if type(replica_election_results) is not list:
-            replica_election_results = as_list(replica_election_results)
-        size = len(replica_election_results)
-        add(pack_ihi(self.throttle_time_ms, self.error_code, size))
-        if replica_election_results:
-            ReplicaElectionResult._write_many(replica_election_results, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
+        write_structs(ReplicaElectionResult, self.replica_election_results, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
 
@@ -42,15 +27,13 @@ class PartitionResult(kipwire.Struct):
         error_message (string, nullable): Readable explanation of this partition's error; null if there is none.
     """
 
-    __slots__ = ("partition_id", "error_code", "error_message")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "h", "text")
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_id: int = 0, error_code: int = 0, error_message: str | None = "") -> None:
         self.partition_id = partition_id
@@ -58,70 +41,36 @@ class PartitionResult(kipwire.Struct):
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-        items = []
-        patience = MANY
-        item: PartitionResult
-        while count:
-            rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(PartitionResult, taken))]
-                for (
-                    item,
-                    item.partition_id,
-                    item.error_code,
-                    item.error_message,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(PartitionResult, taken)):
-                item.partition_id, item.error_code, size = unpack_ihB(data, pos)
-                pos += 7
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.error_message = ""
-                else:
-                    item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_id, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition_id, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_id, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[PartitionResult], rows: kipwire.Rows) -> None:
+        item: PartitionResult
+        for item, (item.partition_id, item.error_code, item.error_message) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -134,8 +83,6 @@ class ReplicaElectionResult(kipwire.Struct):
         partition_result ([]PartitionResult): Outcome for each partition of the topic.
     """
 
-    __slots__ = ("topic", "partition_result")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
@@ -143,70 +90,34 @@ class ReplicaElectionResult(kipwire.Struct):
             "partition_result", "PartitionResult", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_result: list[PartitionResult] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_result = [] if partition_result is kipwire.DEFAULT else partition_result
+        self.partition_result = [] if partition_result is DEFAULT else partition_result
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaElectionResult], int]:
-        items = []
-        for item in map(new, repeat(ReplicaElectionResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partition_result, pos = read_compact_structs(PartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partition_result, pos = PartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partition_result = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReplicaElectionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReplicaElectionResult):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partition_result = item.partition_result
-            if type(partition_result) is not list:
-                partition_result = as_list(partition_result)
-            size = len(partition_result) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_result:
-                PartitionResult._write_many(partition_result, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        write_compact_structs(PartitionResult, self.partition_result, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -221,8 +132,6 @@ class ElectLeadersResponse(kipwire.Message):
             only has errors per partition.
         replica_election_results ([]ReplicaElectionResult): Outcomes of the elections, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "replica_election_results")
 
     NAME = "ElectLeadersResponse"
     TYPE = "response"
@@ -244,53 +153,30 @@ class ElectLeadersResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        replica_election_results: list[ReplicaElectionResult] = kipwire.DEFAULT,
+        replica_election_results: list[ReplicaElectionResult] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.replica_election_results = [] if replica_election_results is kipwire.DEFAULT else replica_election_results
+        self.replica_election_results = [] if replica_election_results is DEFAULT else replica_election_results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.replica_election_results, pos = ReplicaElectionResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.replica_election_results = []
-        else:
-            raise kipwire.Malformed
+        self.replica_election_results, pos = read_compact_structs(ReplicaElectionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        replica_election_results = self.replica_election_results
-        if type(replica_election_results) is not list:
-            replica_election_results = as_list(replica_election_results)
-        size = len(replica_election_results) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if replica_election_results:
-            ReplicaElectionResult._write_many(replica_election_results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(ReplicaElectionResult, self.replica_election_results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["PartitionData", "TopicData", "EndQuorumEpochRequest"]
 
@@ -19,7 +16,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_iiii = struct.Struct(">iiii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_iiii = struct.Struct(">iiii").pack
 
 
@@ -34,8 +30,6 @@ class PartitionData(kipwire.Struct):
             most caught up first. Only version 0; later see PreferredCandidates.
     """
 
-    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_successors")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -43,6 +37,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("preferred_successors", "PreferredSuccessors", "[]int32", default=(), ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -50,41 +45,27 @@ class PartitionData(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        preferred_successors: list[int] = kipwire.DEFAULT,
+        preferred_successors: list[int] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.preferred_successors = [] if preferred_successors is kipwire.DEFAULT else preferred_successors
+        self.preferred_successors = [] if preferred_successors is DEFAULT else preferred_successors
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.leader_id, item.leader_epoch, size = unpack_iiii(data, pos)
-            pos += 16
-            if size > 0:
-                item.preferred_successors = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.preferred_successors = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.leader_id, self.leader_epoch, size = unpack_iiii(data, pos)
+        pos += 16
+        self.preferred_successors = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            preferred_successors = item.preferred_successors
-            if type(preferred_successors) is not list:
-                preferred_successors = as_list(preferred_successors)
-            size = len(preferred_successors)
-            add(pack_iiii(item.partition_index, item.leader_id, item.leader_epoch, size))
-            if preferred_successors:
-                add(PACK_INT32[len(preferred_successors)](*preferred_successors))
+    def _write(self, add: kipwire.Add) -> None:
+        preferred_successors = (
+            self.preferred_successors if type(self.preferred_successors) is list else as_list(self.preferred_successors)
+        )
+        size = len(preferred_successors)
+        add(pack_iiii(self.partition_index, self.leader_id, self.leader_epoch, size))
+        add(PACK_INT32[len(preferred_successors)](*preferred_successors))
 
 
 class TopicData(kipwire.Struct):
@@ -95,59 +76,36 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose leader resigns.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(PartitionData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = PartitionData._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name)
-            add(pack_h(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name)
+        add(pack_h(size))
+        add(topic_name)
+        write_structs(PartitionData, self.partitions, add)
 
 
 class EndQuorumEpochRequest(kipwire.Message):
@@ -159,8 +117,6 @@ class EndQuorumEpochRequest(kipwire.Message):
             is refused; null if not given. Default: null.
         topics ([]TopicData): The Raft-replicated topics concerned; in practice only the cluster metadata topic.
     """
-
-    __slots__ = ("cluster_id", "topics")
 
     NAME = "EndQuorumEpochRequest"
     TYPE = "request"
@@ -174,49 +130,34 @@ class EndQuorumEpochRequest(kipwire.Message):
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, cluster_id: str | None = None, topics: list[TopicData] = DEFAULT) -> None:
         self.cluster_id = cluster_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.cluster_id = None
+        if size == -1:
+            self.cluster_id = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.cluster_id = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = TopicData._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(TopicData, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-        add(pack_h(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            TopicData._write_many(topics, add)
+            add(pack_h(size))
+            add(cluster_id)
+        write_structs(TopicData, self.topics, add)

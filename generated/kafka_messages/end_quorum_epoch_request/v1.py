@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ReplicaInfo", "PartitionData", "TopicData", "LeaderEndpoint", "EndQuorumEpochRequest"]
 
@@ -47,57 +32,34 @@ class ReplicaInfo(kipwire.Struct):
             voter with the same node id.
     """
 
-    __slots__ = ("candidate_id", "candidate_directory_id")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">i16sx").iter_unpack
     FIELDS = (
         kipwire.Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("candidate_directory_id", "CandidateDirectoryId", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, candidate_id: int = 0, candidate_directory_id: uuid.UUID = ZERO_UUID) -> None:
         self.candidate_id = candidate_id
         self.candidate_directory_id = candidate_directory_id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReplicaInfo], int]:
-        item: ReplicaInfo
-        end = pos + 21 * count
-        if count > 3 and data[pos + 20 : end : 21].count(0) == count:
-            items = [*map(new, repeat(ReplicaInfo, count))]
-            rows = ReplicaInfo._ROWS(data[pos:end])
-            for item, (
-                item.candidate_id,
-                candidate_directory_id,
-            ) in zip(items, rows):
-                item.candidate_directory_id = uuid_from(candidate_directory_id)
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ReplicaInfo, count)):
-            item.candidate_id, candidate_directory_id, size = unpack_i16sB(data, pos)
-            pos += 21
-            item.candidate_directory_id = uuid_from(candidate_directory_id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.candidate_id, candidate_directory_id, size = unpack_i16sB(data, pos)
+        pos += 21
+        self.candidate_directory_id = uuid_from(candidate_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_i16sx(self.candidate_id, self.candidate_directory_id.bytes)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ReplicaInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReplicaInfo):
-                raise kipwire.Malformed
-            packed = pack_i16sx(item.candidate_id, item.candidate_directory_id.bytes)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ReplicaInfo], rows: kipwire.Rows) -> None:
+        item: ReplicaInfo
+        for item, (item.candidate_id, item.candidate_directory_id) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -112,8 +74,6 @@ class PartitionData(kipwire.Struct):
         preferred_candidates ([]ReplicaInfo): Voters in the order in which they should stand for election, the most
             caught up first. Since version 1 (KIP-853).
     """
-
-    __slots__ = ("partition_index", "leader_id", "leader_epoch", "preferred_candidates")
 
     FLEXIBLE = True
     FIELDS = (
@@ -130,6 +90,7 @@ class PartitionData(kipwire.Struct):
             ignorable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -137,55 +98,25 @@ class PartitionData(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = 0,
-        preferred_candidates: list[ReplicaInfo] = kipwire.DEFAULT,
+        preferred_candidates: list[ReplicaInfo] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.preferred_candidates = [] if preferred_candidates is kipwire.DEFAULT else preferred_candidates
+        self.preferred_candidates = [] if preferred_candidates is DEFAULT else preferred_candidates
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            item.partition_index, item.leader_id, item.leader_epoch, size = unpack_iiiB(data, pos)
-            pos += 13
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.preferred_candidates, pos = ReplicaInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.preferred_candidates = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.leader_id, self.leader_epoch, size = unpack_iiiB(data, pos)
+        pos += 13
+        self.preferred_candidates, pos = read_compact_structs(ReplicaInfo, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            preferred_candidates = item.preferred_candidates
-            if type(preferred_candidates) is not list:
-                preferred_candidates = as_list(preferred_candidates)
-            size = len(preferred_candidates) + 1
-            add(pack_iii(item.partition_index, item.leader_id, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if preferred_candidates:
-                ReplicaInfo._write_many(preferred_candidates, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iii(self.partition_index, self.leader_id, self.leader_epoch))
+        write_compact_structs(ReplicaInfo, self.preferred_candidates, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -198,77 +129,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions of this topic whose leader resigns.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -282,15 +175,13 @@ class LeaderEndpoint(kipwire.Struct):
         port (uint16): TCP port of the listener.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -298,86 +189,43 @@ class LeaderEndpoint(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderEndpoint], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[LeaderEndpoint], rows: kipwire.Rows) -> None:
         item: LeaderEndpoint
-        while count:
-            rows = LeaderEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(LeaderEndpoint, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(LeaderEndpoint, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderEndpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderEndpoint):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -392,8 +240,6 @@ class EndQuorumEpochRequest(kipwire.Message):
         topics ([]TopicData): The Raft-replicated topics concerned; in practice only the cluster metadata topic.
         leader_endpoints ([]LeaderEndpoint): Addresses at which the resigning leader can be reached. Since version 1.
     """
-
-    __slots__ = ("cluster_id", "topics", "leader_endpoints")
 
     NAME = "EndQuorumEpochRequest"
     TYPE = "request"
@@ -416,93 +262,50 @@ class EndQuorumEpochRequest(kipwire.Message):
             ignorable=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         cluster_id: str | None = None,
-        topics: list[TopicData] = kipwire.DEFAULT,
-        leader_endpoints: list[LeaderEndpoint] = kipwire.DEFAULT,
+        topics: list[TopicData] = DEFAULT,
+        leader_endpoints: list[LeaderEndpoint] = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
-        self.leader_endpoints = [] if leader_endpoints is kipwire.DEFAULT else leader_endpoints
+        self.topics = [] if topics is DEFAULT else topics
+        self.leader_endpoints = [] if leader_endpoints is DEFAULT else leader_endpoints
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
+            self.cluster_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.leader_endpoints, pos = LeaderEndpoint._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.leader_endpoints = []
-        else:
-            raise kipwire.Malformed
+        self.leader_endpoints, pos = read_compact_structs(LeaderEndpoint, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        leader_endpoints = self.leader_endpoints
-        if type(leader_endpoints) is not list:
-            leader_endpoints = as_list(leader_endpoints)
-        size = len(leader_endpoints) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if leader_endpoints:
-            LeaderEndpoint._write_many(leader_endpoints, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
+        write_compact_structs(TopicData, self.topics, add)
+        write_compact_structs(LeaderEndpoint, self.leader_endpoints, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

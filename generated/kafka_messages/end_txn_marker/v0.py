@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["EndTxnMarker"]
 
@@ -28,8 +23,6 @@ class EndTxnMarker(kipwire.Message):
             from a replaced coordinator can be rejected.
     """
 
-    __slots__ = ("coordinator_epoch",)
-
     NAME = "EndTxnMarker"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -38,16 +31,15 @@ class EndTxnMarker(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, coordinator_epoch: int = 0) -> None:
         self.coordinator_epoch = coordinator_epoch
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.coordinator_epoch,) = unpack_i(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.coordinator_epoch,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.coordinator_epoch))

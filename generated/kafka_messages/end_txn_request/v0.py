@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["EndTxnRequest"]
 
@@ -33,8 +29,6 @@ class EndTxnRequest(kipwire.Message):
         committed (bool): true = commit the transaction, false = abort it.
     """
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed")
-
     NAME = "EndTxnRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 26
@@ -49,6 +43,7 @@ class EndTxnRequest(kipwire.Message):
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("committed", "Committed", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, committed: bool = False
@@ -58,27 +53,22 @@ class EndTxnRequest(kipwire.Message):
         self.producer_epoch = producer_epoch
         self.committed = committed
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, committed = unpack_qhB(data, pos)
+        end = pos + size
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, committed = unpack_qhB(data, pos)
         pos += 11
-        message.committed = FALSE_TRUE[committed]
-        return message, pos
+        self.committed = FALSE_TRUE[committed]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)
-
         add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed]))

@@ -4,24 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["EndTxnRequest"]
 
@@ -41,8 +28,6 @@ class EndTxnRequest(kipwire.Message):
         committed (bool): true = commit the transaction, false = abort it.
     """
 
-    __slots__ = ("transactional_id", "producer_id", "producer_epoch", "committed")
-
     NAME = "EndTxnRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 26
@@ -59,6 +44,7 @@ class EndTxnRequest(kipwire.Message):
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
         kipwire.Field("committed", "Committed", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, transactional_id: str = "", producer_id: int = 0, producer_epoch: int = 0, committed: bool = False
@@ -69,42 +55,26 @@ class EndTxnRequest(kipwire.Message):
         self.committed = committed
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.transactional_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, committed, size = unpack_qhBB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, committed, size = unpack_qhBB(data, pos)
         pos += 12
-        message.committed = FALSE_TRUE[committed]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.committed = FALSE_TRUE[committed]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
-
         packed = pack_qhBx(self.producer_id, self.producer_epoch, BOOL_BYTE[self.committed])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["EndTxnResponse"]
 
@@ -28,11 +24,9 @@ class EndTxnResponse(kipwire.Message):
         error_code (int16): Outcome of ending the transaction; 0 = no error.
         producer_id (int64): Producer id to use for the next transaction; it differs from the previous one when the
             epochs were used up. Since version 5 (KIP-890); -1 = not set. Default: -1.
-        producer_epoch (int16): Epoch to use with ProducerId for the next transaction. Since version 5 (KIP-890); -1 =
+        producer_epoch (int16): Epoch to use with producer_id for the next transaction. Since version 5 (KIP-890); -1 =
             not set. Default: -1.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
 
     NAME = "EndTxnResponse"
     TYPE = "response"
@@ -48,6 +42,7 @@ class EndTxnResponse(kipwire.Message):
         kipwire.Field("producer_id", "ProducerId", "int64", default=-1, ignorable=True, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id: int = -1, producer_epoch: int = -1
@@ -58,25 +53,14 @@ class EndTxnResponse(kipwire.Message):
         self.producer_epoch = producer_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.producer_id, message.producer_epoch, size = unpack_ihqhB(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch, size = unpack_ihqhB(data, pos)
         pos += 17
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqhx(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

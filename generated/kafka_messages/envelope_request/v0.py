@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, new, read_size, read_tag_section, write_size, write_tag_section
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["EnvelopeRequest"]
 
@@ -26,8 +23,6 @@ class EnvelopeRequest(kipwire.Message):
             authorization and logging.
     """
 
-    __slots__ = ("request_data", "request_principal", "client_host_address")
-
     NAME = "EnvelopeRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 58
@@ -41,6 +36,7 @@ class EnvelopeRequest(kipwire.Message):
         kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True, compact=True),
         kipwire.Field("client_host_address", "ClientHostAddress", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, request_data: bytes = b"", request_principal: bytes | None = b"", client_host_address: bytes = b""
@@ -50,9 +46,19 @@ class EnvelopeRequest(kipwire.Message):
         self.client_host_address = client_host_address
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.request_data = data[pos:end]
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
@@ -64,103 +70,60 @@ class EnvelopeRequest(kipwire.Message):
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            message.request_data = data[pos:end]
+            self.request_principal = data[pos:end]
             pos = end
-        elif size:
-            message.request_data = b""
         else:
-            raise kipwire.Malformed
-
+            self.request_principal = b"" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.request_principal = data[pos:end]
-            pos = end
-        elif size:
-            message.request_principal = b""
-        else:
-            message.request_principal = None
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.client_host_address = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.client_host_address = data[pos:end]
-            pos = end
-        elif size:
-            message.client_host_address = b""
-        else:
-            raise kipwire.Malformed
-
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        request_data = self.request_data
-        if type(request_data) is not bytes:
-            request_data = as_bytes(request_data)
+    def _write(self, add: kipwire.Add) -> None:
+        request_data = self.request_data if type(self.request_data) is bytes else as_bytes(self.request_data)
         size = len(request_data) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(request_data)
-
         if self.request_principal is None:
-            request_principal = b""
-            size = 0
+            add(b"\0")
         else:
-            request_principal = self.request_principal
-            if type(request_principal) is not bytes:
-                request_principal = as_bytes(request_principal)
+            request_principal = (
+                self.request_principal if type(self.request_principal) is bytes else as_bytes(self.request_principal)
+            )
             size = len(request_principal) + 1
-        if size < 128:
-            add(ONE_BYTE[size])
-        elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
-        else:
-            add(write_size(size))
-        add(request_principal)
-
-        client_host_address = self.client_host_address
-        if type(client_host_address) is not bytes:
-            client_host_address = as_bytes(client_host_address)
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
+            add(request_principal)
+        client_host_address = (
+            self.client_host_address if type(self.client_host_address) is bytes else as_bytes(self.client_host_address)
+        )
         size = len(client_host_address) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(client_host_address)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

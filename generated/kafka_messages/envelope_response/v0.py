@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, new, read_size, read_tag_section, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["EnvelopeResponse"]
 
@@ -29,8 +25,6 @@ class EnvelopeResponse(kipwire.Message):
             processed and answered.
     """
 
-    __slots__ = ("response_data", "error_code")
-
     NAME = "EnvelopeResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 58
@@ -43,15 +37,14 @@ class EnvelopeResponse(kipwire.Message):
         kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True, compact=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, response_data: bytes | None = None, error_code: int = 0) -> None:
         self.response_data = response_data
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
@@ -63,44 +56,29 @@ class EnvelopeResponse(kipwire.Message):
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            message.response_data = data[pos:end]
+            self.response_data = data[pos:end]
             pos = end
-        elif size:
-            message.response_data = b""
         else:
-            message.response_data = None
-
-        message.error_code, size = unpack_hB(data, pos)
+            self.response_data = b"" if size else None
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.response_data is None:
-            response_data = b""
-            size = 0
+            add(b"\0")
         else:
-            response_data = self.response_data
-            if type(response_data) is not bytes:
-                response_data = as_bytes(response_data)
+            response_data = self.response_data if type(self.response_data) is bytes else as_bytes(self.response_data)
             size = len(response_data) + 1
-        if size < 128:
-            add(ONE_BYTE[size])
-        elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
-        else:
-            add(write_size(size))
-        add(response_data)
-
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
+            add(response_data)
         packed = pack_hx(self.error_code)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ExpireDelegationTokenResponse"]
 
@@ -29,8 +24,6 @@ class ExpireDelegationTokenResponse(kipwire.Message):
             when no quota was violated.
     """
 
-    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms")
-
     NAME = "ExpireDelegationTokenResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 40
@@ -44,18 +37,17 @@ class ExpireDelegationTokenResponse(kipwire.Message):
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
         self.error_code = error_code
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, message.expiry_timestamp_ms, message.throttle_time_ms = unpack_hqi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms = unpack_hqi(data, pos)
         pos += 14
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_hqi(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms))

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["FeatureLevelRecord"]
 
@@ -35,8 +23,6 @@ class FeatureLevelRecord(kipwire.Message):
         feature_level (int16): Level in force for the whole cluster from here on; 0 = the feature is switched off.
     """
 
-    __slots__ = ("name", "feature_level")
-
     NAME = "FeatureLevelRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 12
@@ -48,47 +34,32 @@ class FeatureLevelRecord(kipwire.Message):
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("feature_level", "FeatureLevel", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", feature_level: int = 0) -> None:
         self.name = name
         self.feature_level = feature_level
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.name = ""
-        else:
-            raise kipwire.Malformed
-
-        message.feature_level, size = unpack_hB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.feature_level, size = unpack_hB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
-
         packed = pack_hx(self.feature_level)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

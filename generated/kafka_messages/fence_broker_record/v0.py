@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["FenceBrokerRecord"]
 
@@ -28,8 +24,6 @@ class FenceBrokerRecord(kipwire.Message):
         epoch (int64): Epoch of the broker registration that is fenced.
     """
 
-    __slots__ = ("id", "epoch")
-
     NAME = "FenceBrokerRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 7
@@ -41,29 +35,21 @@ class FenceBrokerRecord(kipwire.Message):
         kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("epoch", "Epoch", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, id: int = 0, epoch: int = 0) -> None:
         self.id = id
         self.epoch = epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.id, message.epoch, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.id, self.epoch, size = unpack_iqB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.id, self.epoch)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 
@@ -21,7 +18,7 @@ unpack_iiiibiii = struct.Struct(">iiiibiii").unpack_from
 unpack_iiqqi = struct.Struct(">iiqqi").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_iiiibiii = struct.Struct(">iiiibiii").pack
+pack_iiiibii = struct.Struct(">iiiibii").pack
 pack_iiqqi = struct.Struct(">iiqqi").pack
 
 
@@ -39,10 +36,7 @@ class FetchPartition(kipwire.Struct):
             batch may still be returned so that reading can progress.
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "fetch_offset", "log_start_offset", "partition_max_bytes")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iiqqi").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -50,6 +44,7 @@ class FetchPartition(kipwire.Struct):
         kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -66,49 +61,39 @@ class FetchPartition(kipwire.Struct):
         self.log_start_offset = log_start_offset
         self.partition_max_bytes = partition_max_bytes
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-        item: FetchPartition
-        end = pos + 28 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(FetchPartition, count))]
-            rows = FetchPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.current_leader_epoch,
-                item.fetch_offset,
-                item.log_start_offset,
-                item.partition_max_bytes,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(FetchPartition, count)):
-            (
-                item.partition,
-                item.current_leader_epoch,
-                item.fetch_offset,
-                item.log_start_offset,
-                item.partition_max_bytes,
-            ) = unpack_iiqqi(data, pos)
-            pos += 28
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.partition,
+            self.current_leader_epoch,
+            self.fetch_offset,
+            self.log_start_offset,
+            self.partition_max_bytes,
+        ) = unpack_iiqqi(data, pos)
+        pos += 28
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_iiqqi(
+                self.partition,
+                self.current_leader_epoch,
+                self.fetch_offset,
+                self.log_start_offset,
+                self.partition_max_bytes,
+            )
+        )
 
     @staticmethod
-    def _write_many(items: abc.Sequence[FetchPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchPartition):
-                raise kipwire.Malformed
-            add(
-                pack_iiqqi(
-                    item.partition,
-                    item.current_leader_epoch,
-                    item.fetch_offset,
-                    item.log_start_offset,
-                    item.partition_max_bytes,
-                )
-            )
+    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
+        item: FetchPartition
+        for item, (
+            item.partition,
+            item.current_leader_epoch,
+            item.fetch_offset,
+            item.log_start_offset,
+            item.partition_max_bytes,
+        ) in zip(items, rows):
+            pass
 
 
 class FetchTopic(kipwire.Struct):
@@ -119,59 +104,36 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-        items = []
-        for item in map(new, repeat(FetchTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(FetchPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = FetchPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                FetchPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(FetchPartition, self.partitions, add)
 
 
 class ForgottenTopic(kipwire.Struct):
@@ -182,60 +144,40 @@ class ForgottenTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions that the session no longer covers.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
-        items = []
-        for item in map(new, repeat(ForgottenTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ForgottenTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ForgottenTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions)
+        add(pack_i(size))
+        add(PACK_INT32[len(partitions)](*partitions))
 
 
 class FetchRequest(kipwire.Message):
@@ -245,10 +187,10 @@ class FetchRequest(kipwire.Message):
     Attributes:
         replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15
             on see ReplicaState. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for MinBytes to accumulate before it
+        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
             answers.
         min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            MaxWaitMs is over.
+            max_wait_ms is over.
         max_bytes (int32): Upper bound in bytes for the whole response; not strict, since the first non-empty record
             batch is returned even if larger. Default: 2147483647.
         isolation_level (int8): Visibility of transactional records: 0 read uncommitted (all records), 1 read committed
@@ -263,19 +205,6 @@ class FetchRequest(kipwire.Message):
         rack_id (string): Rack of the consumer, for choosing a nearby replica to read from; empty if not configured
             (from version 11 on, KIP-392).
     """
-
-    __slots__ = (
-        "replica_id",
-        "max_wait_ms",
-        "min_bytes",
-        "max_bytes",
-        "isolation_level",
-        "session_id",
-        "session_epoch",
-        "topics",
-        "forgotten_topics_data",
-        "rack_id",
-    )
 
     NAME = "FetchRequest"
     TYPE = "request"
@@ -299,6 +228,7 @@ class FetchRequest(kipwire.Message):
         ),
         kipwire.Field("rack_id", "RackId", "string", default="", ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -310,8 +240,8 @@ class FetchRequest(kipwire.Message):
         isolation_level: int = 0,
         session_id: int = 0,
         session_epoch: int = -1,
-        topics: list[FetchTopic] = kipwire.DEFAULT,
-        forgotten_topics_data: list[ForgottenTopic] = kipwire.DEFAULT,
+        topics: list[FetchTopic] = DEFAULT,
+        forgotten_topics_data: list[ForgottenTopic] = DEFAULT,
         rack_id: str = "",
     ) -> None:
         self.replica_id = replica_id
@@ -321,57 +251,38 @@ class FetchRequest(kipwire.Message):
         self.isolation_level = isolation_level
         self.session_id = session_id
         self.session_epoch = session_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is kipwire.DEFAULT else forgotten_topics_data
+        self.topics = [] if topics is DEFAULT else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is DEFAULT else forgotten_topics_data
         self.rack_id = rack_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (
-            message.replica_id,
-            message.max_wait_ms,
-            message.min_bytes,
-            message.max_bytes,
-            message.isolation_level,
-            message.session_id,
-            message.session_epoch,
+            self.replica_id,
+            self.max_wait_ms,
+            self.min_bytes,
+            self.max_bytes,
+            self.isolation_level,
+            self.session_id,
+            self.session_epoch,
             size,
         ) = unpack_iiiibiii(data, pos)
         pos += 29
-        if size > 0:
-            message.topics, pos = FetchTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_structs(FetchTopic, data, pos, size)
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.forgotten_topics_data = []
-        else:
-            raise kipwire.Malformed
-
+        self.forgotten_topics_data, pos = read_structs(ForgottenTopic, data, pos, size)
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.rack_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.rack_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
+    def _write(self, add: kipwire.Add) -> None:
         add(
-            pack_iiiibiii(
+            pack_iiiibii(
                 self.replica_id,
                 self.max_wait_ms,
                 self.min_bytes,
@@ -379,20 +290,10 @@ class FetchRequest(kipwire.Message):
                 self.isolation_level,
                 self.session_id,
                 self.session_epoch,
-                size,
             )
         )
-        if topics:
-            FetchTopic._write_many(topics, add)
-
-        forgotten_topics_data = self.forgotten_topics_data
-        if type(forgotten_topics_data) is not list:
-            forgotten_topics_data = as_list(forgotten_topics_data)
-        size = len(forgotten_topics_data)
-        add(pack_i(size))
-        if forgotten_topics_data:
-            ForgottenTopic._write_many(forgotten_topics_data, add)
-
+        write_structs(FetchTopic, self.topics, add)
+        write_structs(ForgottenTopic, self.forgotten_topics_data, add)
         rack_id = encode_text(self.rack_id)
         size = len(rack_id)
         add(pack_h(size))

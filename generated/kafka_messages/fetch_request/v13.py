@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 
@@ -55,18 +39,8 @@ class FetchPartition(kipwire.Struct):
             batch may still be returned so that reading can progress.
     """
 
-    __slots__ = (
-        "partition",
-        "current_leader_epoch",
-        "fetch_offset",
-        "last_fetched_epoch",
-        "log_start_offset",
-        "partition_max_bytes",
-    )
-
     FLEXIBLE = True
-    DECLARED_TAGS = frozenset({0, 1})
-    _ROWS = struct.Struct(">iiqiqix").iter_unpack
+    OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
@@ -75,6 +49,7 @@ class FetchPartition(kipwire.Struct):
         kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -94,60 +69,43 @@ class FetchPartition(kipwire.Struct):
         self.partition_max_bytes = partition_max_bytes
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-        item: FetchPartition
-        end = pos + 33 * count
-        if count > 3 and data[pos + 32 : end : 33].count(0) == count:
-            items = [*map(new, repeat(FetchPartition, count))]
-            rows = FetchPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.current_leader_epoch,
-                item.fetch_offset,
-                item.last_fetched_epoch,
-                item.log_start_offset,
-                item.partition_max_bytes,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(FetchPartition, count)):
-            (
-                item.partition,
-                item.current_leader_epoch,
-                item.fetch_offset,
-                item.last_fetched_epoch,
-                item.log_start_offset,
-                item.partition_max_bytes,
-                size,
-            ) = unpack_iiqiqiB(data, pos)
-            pos += 33
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.partition,
+            self.current_leader_epoch,
+            self.fetch_offset,
+            self.last_fetched_epoch,
+            self.log_start_offset,
+            self.partition_max_bytes,
+            size,
+        ) = unpack_iiqiqiB(data, pos)
+        pos += 33
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iiqiqix(
+            self.partition,
+            self.current_leader_epoch,
+            self.fetch_offset,
+            self.last_fetched_epoch,
+            self.log_start_offset,
+            self.partition_max_bytes,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[FetchPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchPartition):
-                raise kipwire.Malformed
-            packed = pack_iiqiqix(
-                item.partition,
-                item.current_leader_epoch,
-                item.fetch_offset,
-                item.last_fetched_epoch,
-                item.log_start_offset,
-                item.partition_max_bytes,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
+        item: FetchPartition
+        for item, (
+            item.partition,
+            item.current_leader_epoch,
+            item.fetch_offset,
+            item.last_fetched_epoch,
+            item.log_start_offset,
+            item.partition_max_bytes,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -160,61 +118,30 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[FetchPartition] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-        items = []
-        for item in map(new, repeat(FetchTopic, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = FetchPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(FetchPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchTopic):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                FetchPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(FetchPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -228,62 +155,36 @@ class ForgottenTopic(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions that the session no longer covers.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ForgottenTopic], int]:
-        items = []
-        for item in map(new, repeat(ForgottenTopic, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ForgottenTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ForgottenTopic):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -297,10 +198,10 @@ class FetchRequest(kipwire.Message):
             unknown or not given (tagged, from version 12 on). Default: null.
         replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15
             on see ReplicaState. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for MinBytes to accumulate before it
+        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
             answers.
         min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            MaxWaitMs is over.
+            max_wait_ms is over.
         max_bytes (int32): Upper bound in bytes for the whole response; not strict, since the first non-empty record
             batch is returned even if larger. Default: 2147483647.
         isolation_level (int8): Visibility of transactional records: 0 read uncommitted (all records), 1 read committed
@@ -316,20 +217,6 @@ class FetchRequest(kipwire.Message):
             (from version 11 on, KIP-392).
     """
 
-    __slots__ = (
-        "cluster_id",
-        "replica_id",
-        "max_wait_ms",
-        "min_bytes",
-        "max_bytes",
-        "isolation_level",
-        "session_id",
-        "session_epoch",
-        "topics",
-        "forgotten_topics_data",
-        "rack_id",
-    )
-
     NAME = "FetchRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 1
@@ -338,8 +225,7 @@ class FetchRequest(kipwire.Message):
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0, 1})
+    OTHER_TAGS = frozenset({1})
     FIELDS = (
         kipwire.Field(
             "cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0, ignorable=True
@@ -362,6 +248,7 @@ class FetchRequest(kipwire.Message):
         ),
         kipwire.Field("rack_id", "RackId", "string", default="", compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -374,8 +261,8 @@ class FetchRequest(kipwire.Message):
         isolation_level: int = 0,
         session_id: int = 0,
         session_epoch: int = -1,
-        topics: list[FetchTopic] = kipwire.DEFAULT,
-        forgotten_topics_data: list[ForgottenTopic] = kipwire.DEFAULT,
+        topics: list[FetchTopic] = DEFAULT,
+        forgotten_topics_data: list[ForgottenTopic] = DEFAULT,
         rack_id: str = "",
     ) -> None:
         self.cluster_id = cluster_id
@@ -386,71 +273,39 @@ class FetchRequest(kipwire.Message):
         self.isolation_level = isolation_level
         self.session_id = session_id
         self.session_epoch = session_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
-        self.forgotten_topics_data = [] if forgotten_topics_data is kipwire.DEFAULT else forgotten_topics_data
+        self.topics = [] if topics is DEFAULT else topics
+        self.forgotten_topics_data = [] if forgotten_topics_data is DEFAULT else forgotten_topics_data
         self.rack_id = rack_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.cluster_id = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.cluster_id = None
         (
-            message.replica_id,
-            message.max_wait_ms,
-            message.min_bytes,
-            message.max_bytes,
-            message.isolation_level,
-            message.session_id,
-            message.session_epoch,
+            self.replica_id,
+            self.max_wait_ms,
+            self.min_bytes,
+            self.max_bytes,
+            self.isolation_level,
+            self.session_id,
+            self.session_epoch,
             size,
         ) = unpack_iiiibiiB(data, pos)
         pos += 26
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = FetchTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(FetchTopic, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.forgotten_topics_data, pos = ForgottenTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.forgotten_topics_data = []
-        else:
-            raise kipwire.Malformed
-
+        self.forgotten_topics_data, pos = read_compact_structs(ForgottenTopic, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.rack_id = ""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.rack_id = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(
             pack_iiiibii(
                 self.replica_id,
@@ -462,29 +317,16 @@ class FetchRequest(kipwire.Message):
                 self.session_epoch,
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            FetchTopic._write_many(topics, add)
-
-        forgotten_topics_data = self.forgotten_topics_data
-        if type(forgotten_topics_data) is not list:
-            forgotten_topics_data = as_list(forgotten_topics_data)
-        size = len(forgotten_topics_data) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if forgotten_topics_data:
-            ForgottenTopic._write_many(forgotten_topics_data, add)
-
+        write_compact_structs(FetchTopic, self.topics, add)
+        write_compact_structs(ForgottenTopic, self.forgotten_topics_data, add)
         rack_id = encode_text(self.rack_id)
         size = len(rack_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(rack_id)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if self.cluster_id is None and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
@@ -494,10 +336,10 @@ class FetchRequest(kipwire.Message):
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
-            elif size:
-                self.cluster_id = ""
             else:
-                self.cluster_id = None
+                self.cluster_id = "" if size else None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -507,13 +349,12 @@ class FetchRequest(kipwire.Message):
             parts = []
             add = parts.append
             if self.cluster_id is None:
-                cluster_id = b""
-                size = 0
+                add(b"\0")
             else:
                 cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
+                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
 

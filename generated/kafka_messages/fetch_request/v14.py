@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v13
 from .v13 import FetchPartition, FetchTopic, ForgottenTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v15
 from .v15 import ReplicaState, FetchPartition, FetchTopic, ForgottenTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["ReplicaState", "FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
 

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["FetchPartition", "FetchTopic", "FetchRequest"]
 
@@ -20,8 +17,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_iiiibi = struct.Struct(">iiiibi").unpack_from
 unpack_iqqi = struct.Struct(">iqqi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_iiiibi = struct.Struct(">iiiibi").pack
+pack_iiiib = struct.Struct(">iiiib").pack
 pack_iqqi = struct.Struct(">iqqi").pack
 
 
@@ -37,16 +33,14 @@ class FetchPartition(kipwire.Struct):
             batch may still be returned so that reading can progress.
     """
 
-    __slots__ = ("partition", "fetch_offset", "log_start_offset", "partition_max_bytes")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iqqi").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
         kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
         kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, partition: int = 0, fetch_offset: int = 0, log_start_offset: int = -1, partition_max_bytes: int = 0
@@ -56,34 +50,21 @@ class FetchPartition(kipwire.Struct):
         self.log_start_offset = log_start_offset
         self.partition_max_bytes = partition_max_bytes
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchPartition], int]:
-        item: FetchPartition
-        end = pos + 24 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(FetchPartition, count))]
-            rows = FetchPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.fetch_offset,
-                item.log_start_offset,
-                item.partition_max_bytes,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(FetchPartition, count)):
-            item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes = unpack_iqqi(data, pos)
-            pos += 24
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes = unpack_iqqi(data, pos)
+        pos += 24
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqqi(self.partition, self.fetch_offset, self.log_start_offset, self.partition_max_bytes))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[FetchPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchPartition):
-                raise kipwire.Malformed
-            add(pack_iqqi(item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes))
+    def _fill(items: list[FetchPartition], rows: kipwire.Rows) -> None:
+        item: FetchPartition
+        for item, (item.partition, item.fetch_offset, item.log_start_offset, item.partition_max_bytes) in zip(
+            items, rows
+        ):
+            pass
 
 
 class FetchTopic(kipwire.Struct):
@@ -94,59 +75,36 @@ class FetchTopic(kipwire.Struct):
         partitions ([]FetchPartition): Partitions of the topic to read from.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]FetchPartition", default=(), struct=FetchPartition),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[FetchPartition] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchTopic], int]:
-        items = []
-        for item in map(new, repeat(FetchTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(FetchPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = FetchPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                FetchPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(FetchPartition, self.partitions, add)
 
 
 class FetchRequest(kipwire.Message):
@@ -156,10 +114,10 @@ class FetchRequest(kipwire.Message):
     Attributes:
         replica_id (int32): Broker id of the fetching follower; -1 for an ordinary consumer. Up to version 14, from 15
             on see ReplicaState. Default: -1.
-        max_wait_ms (int32): Longest time in milliseconds the broker may wait for MinBytes to accumulate before it
+        max_wait_ms (int32): Longest time in milliseconds the broker may wait for min_bytes to accumulate before it
             answers.
         min_bytes (int32): Number of bytes that should be available before the broker answers; it answers with less once
-            MaxWaitMs is over.
+            max_wait_ms is over.
         max_bytes (int32): Upper bound in bytes for the whole response; not strict, since the first non-empty record
             batch is returned even if larger. Default: 2147483647.
         isolation_level (int8): Visibility of transactional records: 0 read uncommitted (all records), 1 read committed
@@ -167,8 +125,6 @@ class FetchRequest(kipwire.Message):
         topics ([]FetchTopic): Topics to fetch; within a fetch session only what is new or changed since the previous
             request.
     """
-
-    __slots__ = ("replica_id", "max_wait_ms", "min_bytes", "max_bytes", "isolation_level", "topics")
 
     NAME = "FetchRequest"
     TYPE = "request"
@@ -186,6 +142,7 @@ class FetchRequest(kipwire.Message):
         kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]FetchTopic", default=(), struct=FetchTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -195,35 +152,23 @@ class FetchRequest(kipwire.Message):
         min_bytes: int = 0,
         max_bytes: int = 2147483647,
         isolation_level: int = 0,
-        topics: list[FetchTopic] = kipwire.DEFAULT,
+        topics: list[FetchTopic] = DEFAULT,
     ) -> None:
         self.replica_id = replica_id
         self.max_wait_ms = max_wait_ms
         self.min_bytes = min_bytes
         self.max_bytes = max_bytes
         self.isolation_level = isolation_level
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.replica_id, message.max_wait_ms, message.min_bytes, message.max_bytes, message.isolation_level, size = (
-            unpack_iiiibi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level, size = unpack_iiiibi(
+            data, pos
         )
         pos += 21
-        if size > 0:
-            message.topics, pos = FetchTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(FetchTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_iiiibi(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level, size))
-        if topics:
-            FetchTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iiiib(self.replica_id, self.max_wait_ms, self.min_bytes, self.max_bytes, self.isolation_level))
+        write_structs(FetchTopic, self.topics, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = [
     "EpochEndOffset",
@@ -62,43 +47,27 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
     """
 
-    __slots__ = ("epoch", "end_offset")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
-        items = []
-        for item in map(new, repeat(EpochEndOffset, count)):
-            item.epoch, item.end_offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, self.end_offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[EpochEndOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EpochEndOffset):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.epoch, item.end_offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.epoch, self.end_offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -112,43 +81,27 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
 
-    __slots__ = ("leader_id", "leader_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
-        items = []
-        for item in map(new, repeat(LeaderIdAndEpoch, count)):
-            item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderIdAndEpoch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderIdAndEpoch):
-                raise kipwire.Malformed
-            packed = pack_iix(item.leader_id, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iix(self.leader_id, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -164,43 +117,27 @@ class SnapshotId(kipwire.Struct):
             Default: -1.
     """
 
-    __slots__ = ("end_offset", "epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
-        items = []
-        for item in map(new, repeat(SnapshotId, count)):
-            item.end_offset, item.epoch, size = unpack_qiB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.end_offset, self.epoch, size = unpack_qiB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[SnapshotId], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SnapshotId):
-                raise kipwire.Malformed
-            packed = pack_qix(item.end_offset, item.epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qix(self.end_offset, self.epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -214,55 +151,33 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    __slots__ = ("producer_id", "first_offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qqx").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
-        item: AbortedTransaction
-        end = pos + 17 * count
-        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
-            items = [*map(new, repeat(AbortedTransaction, count))]
-            rows = AbortedTransaction._ROWS(data[pos:end])
-            for item, (
-                item.producer_id,
-                item.first_offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(AbortedTransaction, count)):
-            item.producer_id, item.first_offset, size = unpack_qqB(data, pos)
-            pos += 17
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.first_offset, size = unpack_qqB(data, pos)
+        pos += 17
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qqx(self.producer_id, self.first_offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AbortedTransaction], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AbortedTransaction):
-                raise kipwire.Malformed
-            packed = pack_qqx(item.producer_id, item.first_offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
+        item: AbortedTransaction
+        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -293,23 +208,7 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "high_watermark",
-        "last_stable_offset",
-        "log_start_offset",
-        "_lazy_diverging_epoch",
-        "_lazy_current_leader",
-        "_lazy_snapshot_id",
-        "aborted_transactions",
-        "preferred_read_replica",
-        "records",
-    )
-
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2})
-    DECLARED_TAGS = frozenset({0, 1, 2})
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -334,6 +233,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -343,10 +243,10 @@ class PartitionData(kipwire.Struct):
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset = kipwire.DEFAULT,
-        current_leader: LeaderIdAndEpoch = kipwire.DEFAULT,
-        snapshot_id: SnapshotId = kipwire.DEFAULT,
-        aborted_transactions: list[AbortedTransaction] | None = kipwire.DEFAULT,
+        diverging_epoch: EpochEndOffset = DEFAULT,
+        current_leader: LeaderIdAndEpoch = DEFAULT,
+        snapshot_id: SnapshotId = DEFAULT,
+        aborted_transactions: list[AbortedTransaction] | None = DEFAULT,
         preferred_read_replica: int = -1,
         records: bytes | None = None,
     ) -> None:
@@ -358,140 +258,102 @@ class PartitionData(kipwire.Struct):
         self._lazy_diverging_epoch: object = diverging_epoch
         self._lazy_current_leader: object = current_leader
         self._lazy_snapshot_id: object = snapshot_id
-        self.aborted_transactions = [] if aborted_transactions is kipwire.DEFAULT else aborted_transactions
+        self.aborted_transactions = [] if aborted_transactions is DEFAULT else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        default = kipwire.DEFAULT
-        for item in map(new, repeat(PartitionData, count)):
-            item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
-            (
-                item.partition_index,
-                item.error_code,
-                item.high_watermark,
-                item.last_stable_offset,
-                item.log_start_offset,
-                size,
-            ) = unpack_ihqqqB(data, pos)
-            pos += 31
-            if size > 1:
-                if size > 127:
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_diverging_epoch = self._lazy_current_leader = self._lazy_snapshot_id = DEFAULT
+        (
+            self.partition_index,
+            self.error_code,
+            self.high_watermark,
+            self.last_stable_offset,
+            self.log_start_offset,
+            size,
+        ) = unpack_ihqqqB(data, pos)
+        pos += 31
+        if size:
+            self.aborted_transactions, pos = read_compact_structs(AbortedTransaction, data, pos, size)
+        else:
+            self.aborted_transactions = None
+        self.preferred_read_replica, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
                     size, pos = read_size(data, pos)
-                item.aborted_transactions, pos = AbortedTransaction._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.aborted_transactions = []
-            else:
-                item.aborted_transactions = None
+            end = pos + size - 1
+            self.records = data[pos:end]
+            pos = end
+        else:
+            self.records = b"" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.preferred_read_replica, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.records = data[pos:end]
-                pos = end
-            elif size:
-                item.records = b""
-            else:
-                item.records = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            aborted_transactions = item.aborted_transactions
-            if aborted_transactions is None:
-                size = 0
-            else:
-                if type(aborted_transactions) is not list:
-                    aborted_transactions = as_list(aborted_transactions)
-                size = len(aborted_transactions) + 1
-            add(
-                pack_ihqqq(
-                    item.partition_index,
-                    item.error_code,
-                    item.high_watermark,
-                    item.last_stable_offset,
-                    item.log_start_offset,
-                )
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_ihqqq(
+                self.partition_index,
+                self.error_code,
+                self.high_watermark,
+                self.last_stable_offset,
+                self.log_start_offset,
             )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if aborted_transactions:
-                AbortedTransaction._write_many(aborted_transactions, add)
-
-            if item.records is None:
-                records = b""
-                size = 0
-            else:
-                records = item.records
-                if type(records) is not bytes:
-                    records = as_bytes(records)
-                size = len(records) + 1
-            add(pack_i(item.preferred_read_replica))
+        )
+        if self.aborted_transactions is None:
+            add(b"\0")
+        else:
+            write_compact_structs(AbortedTransaction, self.aborted_transactions, add)
+        add(pack_i(self.preferred_read_replica))
+        if self.records is None:
+            add(b"\0")
+        else:
+            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            size = len(records) + 1
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-            if (
-                item._lazy_diverging_epoch is kipwire.DEFAULT
-                and item._lazy_current_leader is kipwire.DEFAULT
-                and item._lazy_snapshot_id is kipwire.DEFAULT
-                and not item._unknown_tagged_fields
-            ):
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
-            (self._lazy_diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
+            self._lazy_diverging_epoch, pos = read_struct(EpochEndOffset, data, pos)
         elif tag == 1:
-            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
         elif tag == 2:
-            (self._lazy_snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
+            self._lazy_snapshot_id, pos = read_struct(SnapshotId, data, pos)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._lazy_diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
+        if self._lazy_diverging_epoch is not DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
             add = parts.append
-            EpochEndOffset._write_many((self.diverging_epoch,), add)
+            write_struct(EpochEndOffset, self.diverging_epoch, add)
             fields.append((0, b"".join(parts)))
-        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
-            LeaderIdAndEpoch._write_many((self.current_leader,), add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, add)
             fields.append((1, b"".join(parts)))
-        if self._lazy_snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
+        if self._lazy_snapshot_id is not DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
             add = parts.append
-            SnapshotId._write_many((self.snapshot_id,), add)
+            write_struct(SnapshotId, self.snapshot_id, add)
             fields.append((2, b"".join(parts)))
         return fields
 
@@ -509,77 +371,39 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(FetchableTopicResponse, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchableTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchableTopicResponse):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -598,8 +422,6 @@ class FetchResponse(kipwire.Message):
         responses ([]FetchableTopicResponse): Fetched data grouped by topic.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses")
-
     NAME = "FetchResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
@@ -608,7 +430,7 @@ class FetchResponse(kipwire.Message):
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    DECLARED_TAGS = frozenset({0})
+    OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
@@ -622,6 +444,7 @@ class FetchResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -629,48 +452,24 @@ class FetchResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
-        responses: list[FetchableTopicResponse] = kipwire.DEFAULT,
+        responses: list[FetchableTopicResponse] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.session_id, size = unpack_ihiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.session_id, size = unpack_ihiB(data, pos)
         pos += 11
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = FetchableTopicResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
+        self.responses, pos = read_compact_structs(FetchableTopicResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            FetchableTopicResponse._write_many(responses, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(FetchableTopicResponse, self.responses, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v13
 from .v13 import EpochEndOffset, LeaderIdAndEpoch, SnapshotId, AbortedTransaction, PartitionData, FetchableTopicResponse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = [
     "EpochEndOffset",

@@ -4,31 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    is_empty,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "EpochEndOffset",
@@ -69,43 +52,27 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset at which that epoch ends in the leader's log; -1 if not set. Default: -1.
     """
 
-    __slots__ = ("epoch", "end_offset")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = -1, end_offset: int = -1) -> None:
         self.epoch = epoch
         self.end_offset = end_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
-        items = []
-        for item in map(new, repeat(EpochEndOffset, count)):
-            item.epoch, item.end_offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, self.end_offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[EpochEndOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EpochEndOffset):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.epoch, item.end_offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.epoch, self.end_offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -119,43 +86,27 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest known leader epoch; -1 if not known. Default: -1.
     """
 
-    __slots__ = ("leader_id", "leader_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
-        items = []
-        for item in map(new, repeat(LeaderIdAndEpoch, count)):
-            item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderIdAndEpoch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderIdAndEpoch):
-                raise kipwire.Malformed
-            packed = pack_iix(item.leader_id, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iix(self.leader_id, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -171,43 +122,27 @@ class SnapshotId(kipwire.Struct):
             Default: -1.
     """
 
-    __slots__ = ("end_offset", "epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
         kipwire.Field("epoch", "Epoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, end_offset: int = -1, epoch: int = -1) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
-        items = []
-        for item in map(new, repeat(SnapshotId, count)):
-            item.end_offset, item.epoch, size = unpack_qiB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.end_offset, self.epoch, size = unpack_qiB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[SnapshotId], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SnapshotId):
-                raise kipwire.Malformed
-            packed = pack_qix(item.end_offset, item.epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qix(self.end_offset, self.epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -221,55 +156,33 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    __slots__ = ("producer_id", "first_offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qqx").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
-        item: AbortedTransaction
-        end = pos + 17 * count
-        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
-            items = [*map(new, repeat(AbortedTransaction, count))]
-            rows = AbortedTransaction._ROWS(data[pos:end])
-            for item, (
-                item.producer_id,
-                item.first_offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(AbortedTransaction, count)):
-            item.producer_id, item.first_offset, size = unpack_qqB(data, pos)
-            pos += 17
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.first_offset, size = unpack_qqB(data, pos)
+        pos += 17
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qqx(self.producer_id, self.first_offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AbortedTransaction], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AbortedTransaction):
-                raise kipwire.Malformed
-            packed = pack_qqx(item.producer_id, item.first_offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
+        item: AbortedTransaction
+        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -300,23 +213,7 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "high_watermark",
-        "last_stable_offset",
-        "log_start_offset",
-        "_lazy_diverging_epoch",
-        "_lazy_current_leader",
-        "_lazy_snapshot_id",
-        "aborted_transactions",
-        "preferred_read_replica",
-        "records",
-    )
-
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2})
-    DECLARED_TAGS = frozenset({0, 1, 2})
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -341,6 +238,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -350,10 +248,10 @@ class PartitionData(kipwire.Struct):
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        diverging_epoch: EpochEndOffset = kipwire.DEFAULT,
-        current_leader: LeaderIdAndEpoch = kipwire.DEFAULT,
-        snapshot_id: SnapshotId = kipwire.DEFAULT,
-        aborted_transactions: list[AbortedTransaction] | None = kipwire.DEFAULT,
+        diverging_epoch: EpochEndOffset = DEFAULT,
+        current_leader: LeaderIdAndEpoch = DEFAULT,
+        snapshot_id: SnapshotId = DEFAULT,
+        aborted_transactions: list[AbortedTransaction] | None = DEFAULT,
         preferred_read_replica: int = -1,
         records: bytes | None = None,
     ) -> None:
@@ -365,140 +263,102 @@ class PartitionData(kipwire.Struct):
         self._lazy_diverging_epoch: object = diverging_epoch
         self._lazy_current_leader: object = current_leader
         self._lazy_snapshot_id: object = snapshot_id
-        self.aborted_transactions = [] if aborted_transactions is kipwire.DEFAULT else aborted_transactions
+        self.aborted_transactions = [] if aborted_transactions is DEFAULT else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        default = kipwire.DEFAULT
-        for item in map(new, repeat(PartitionData, count)):
-            item._lazy_diverging_epoch = item._lazy_current_leader = item._lazy_snapshot_id = default
-            (
-                item.partition_index,
-                item.error_code,
-                item.high_watermark,
-                item.last_stable_offset,
-                item.log_start_offset,
-                size,
-            ) = unpack_ihqqqB(data, pos)
-            pos += 31
-            if size > 1:
-                if size > 127:
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_diverging_epoch = self._lazy_current_leader = self._lazy_snapshot_id = DEFAULT
+        (
+            self.partition_index,
+            self.error_code,
+            self.high_watermark,
+            self.last_stable_offset,
+            self.log_start_offset,
+            size,
+        ) = unpack_ihqqqB(data, pos)
+        pos += 31
+        if size:
+            self.aborted_transactions, pos = read_compact_structs(AbortedTransaction, data, pos, size)
+        else:
+            self.aborted_transactions = None
+        self.preferred_read_replica, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
                     size, pos = read_size(data, pos)
-                item.aborted_transactions, pos = AbortedTransaction._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.aborted_transactions = []
-            else:
-                item.aborted_transactions = None
+            end = pos + size - 1
+            self.records = data[pos:end]
+            pos = end
+        else:
+            self.records = b"" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.preferred_read_replica, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.records = data[pos:end]
-                pos = end
-            elif size:
-                item.records = b""
-            else:
-                item.records = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            aborted_transactions = item.aborted_transactions
-            if aborted_transactions is None:
-                size = 0
-            else:
-                if type(aborted_transactions) is not list:
-                    aborted_transactions = as_list(aborted_transactions)
-                size = len(aborted_transactions) + 1
-            add(
-                pack_ihqqq(
-                    item.partition_index,
-                    item.error_code,
-                    item.high_watermark,
-                    item.last_stable_offset,
-                    item.log_start_offset,
-                )
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_ihqqq(
+                self.partition_index,
+                self.error_code,
+                self.high_watermark,
+                self.last_stable_offset,
+                self.log_start_offset,
             )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if aborted_transactions:
-                AbortedTransaction._write_many(aborted_transactions, add)
-
-            if item.records is None:
-                records = b""
-                size = 0
-            else:
-                records = item.records
-                if type(records) is not bytes:
-                    records = as_bytes(records)
-                size = len(records) + 1
-            add(pack_i(item.preferred_read_replica))
+        )
+        if self.aborted_transactions is None:
+            add(b"\0")
+        else:
+            write_compact_structs(AbortedTransaction, self.aborted_transactions, add)
+        add(pack_i(self.preferred_read_replica))
+        if self.records is None:
+            add(b"\0")
+        else:
+            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            size = len(records) + 1
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-            if (
-                item._lazy_diverging_epoch is kipwire.DEFAULT
-                and item._lazy_current_leader is kipwire.DEFAULT
-                and item._lazy_snapshot_id is kipwire.DEFAULT
-                and not item._unknown_tagged_fields
-            ):
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
-            (self._lazy_diverging_epoch,), pos = EpochEndOffset._read_many(data, pos, 1)
+            self._lazy_diverging_epoch, pos = read_struct(EpochEndOffset, data, pos)
         elif tag == 1:
-            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
         elif tag == 2:
-            (self._lazy_snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
+            self._lazy_snapshot_id, pos = read_struct(SnapshotId, data, pos)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._lazy_diverging_epoch is not kipwire.DEFAULT and self.diverging_epoch != EpochEndOffset():
+        if self._lazy_diverging_epoch is not DEFAULT and self.diverging_epoch != EpochEndOffset():
             parts = []
             add = parts.append
-            EpochEndOffset._write_many((self.diverging_epoch,), add)
+            write_struct(EpochEndOffset, self.diverging_epoch, add)
             fields.append((0, b"".join(parts)))
-        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
-            LeaderIdAndEpoch._write_many((self.current_leader,), add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, add)
             fields.append((1, b"".join(parts)))
-        if self._lazy_snapshot_id is not kipwire.DEFAULT and self.snapshot_id != SnapshotId():
+        if self._lazy_snapshot_id is not DEFAULT and self.snapshot_id != SnapshotId():
             parts = []
             add = parts.append
-            SnapshotId._write_many((self.snapshot_id,), add)
+            write_struct(SnapshotId, self.snapshot_id, add)
             fields.append((2, b"".join(parts)))
         return fields
 
@@ -516,61 +376,30 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(FetchableTopicResponse, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchableTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchableTopicResponse):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -586,16 +415,14 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack the node is placed in; null if none is configured. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -604,90 +431,48 @@ class NodeEndpoint(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
-        items = []
-        patience = MANY
-        item: NodeEndpoint
-        while count:
-            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(NodeEndpoint, taken))]
-                for (
-                    item,
-                    item.node_id,
-                    item.host,
-                    item.port,
-                    item.rack,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(NodeEndpoint, taken)):
-                item.node_id, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.port, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.rack = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.rack = ""
-                else:
-                    item.rack = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[NodeEndpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, NodeEndpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_i(item.node_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
-            add(pack_i(item.port))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_i(self.node_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
+        item: NodeEndpoint
+        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -708,8 +493,6 @@ class FetchResponse(kipwire.Message):
             a metadata request (tagged, from version 16 on, KIP-951).
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses", "node_endpoints")
-
     NAME = "FetchResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
@@ -718,8 +501,6 @@ class FetchResponse(kipwire.Message):
     MAX_VERSION = 18
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
@@ -736,6 +517,7 @@ class FetchResponse(kipwire.Message):
             "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -743,65 +525,37 @@ class FetchResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
-        responses: list[FetchableTopicResponse] = kipwire.DEFAULT,
-        node_endpoints: list[NodeEndpoint] = kipwire.DEFAULT,
+        responses: list[FetchableTopicResponse] = DEFAULT,
+        node_endpoints: list[NodeEndpoint] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
-        self.responses = [] if responses is kipwire.DEFAULT else responses
-        self.node_endpoints = [] if node_endpoints is kipwire.DEFAULT else node_endpoints
+        self.responses = [] if responses is DEFAULT else responses
+        self.node_endpoints = [] if node_endpoints is DEFAULT else node_endpoints
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.node_endpoints = []
-        message.throttle_time_ms, message.error_code, message.session_id, size = unpack_ihiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_endpoints = []
+        self.throttle_time_ms, self.error_code, self.session_id, size = unpack_ihiB(data, pos)
         pos += 11
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = FetchableTopicResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
+        self.responses, pos = read_compact_structs(FetchableTopicResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            FetchableTopicResponse._write_many(responses, add)
+        write_compact_structs(FetchableTopicResponse, self.responses, add)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if self.node_endpoints == [] and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                self.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
-            elif size == 1:
-                self.node_endpoints = []
-            else:
-                raise kipwire.Malformed
+            self.node_endpoints, pos = read_compact_structs(NodeEndpoint, data, pos, size)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -810,13 +564,7 @@ class FetchResponse(kipwire.Message):
         if not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
-            node_endpoints = self.node_endpoints
-            if type(node_endpoints) is not list:
-                node_endpoints = as_list(node_endpoints)
-            size = len(node_endpoints) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if node_endpoints:
-                NodeEndpoint._write_many(node_endpoints, add)
+            write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v16
 from .v16 import (
     EpochEndOffset,
@@ -13,10 +15,6 @@ from .v16 import (
     FetchableTopicResponse,
     NodeEndpoint,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = [
     "EpochEndOffset",

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
 
@@ -22,8 +19,8 @@ unpack_ihqqqi = struct.Struct(">ihqqqi").unpack_from
 unpack_qq = struct.Struct(">qq").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ihii = struct.Struct(">ihii").pack
-pack_ihqqqi = struct.Struct(">ihqqqi").pack
+pack_ihi = struct.Struct(">ihi").pack
+pack_ihqqq = struct.Struct(">ihqqq").pack
 pack_qq = struct.Struct(">qq").pack
 
 
@@ -36,45 +33,30 @@ class AbortedTransaction(kipwire.Struct):
         first_offset (int64): Offset of the aborted transaction's first record in this partition.
     """
 
-    __slots__ = ("producer_id", "first_offset")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">qq").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, producer_id: int = 0, first_offset: int = 0) -> None:
         self.producer_id = producer_id
         self.first_offset = first_offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AbortedTransaction], int]:
-        item: AbortedTransaction
-        end = pos + 16 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(AbortedTransaction, count))]
-            rows = AbortedTransaction._ROWS(data[pos:end])
-            for item, (
-                item.producer_id,
-                item.first_offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(AbortedTransaction, count)):
-            item.producer_id, item.first_offset = unpack_qq(data, pos)
-            pos += 16
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.first_offset = unpack_qq(data, pos)
+        pos += 16
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_qq(self.producer_id, self.first_offset))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[AbortedTransaction], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AbortedTransaction):
-                raise kipwire.Malformed
-            add(pack_qq(item.producer_id, item.first_offset))
+    def _fill(items: list[AbortedTransaction], rows: kipwire.Rows) -> None:
+        item: AbortedTransaction
+        for item, (item.producer_id, item.first_offset) in zip(items, rows):
+            pass
 
 
 class PartitionData(kipwire.Struct):
@@ -95,16 +77,6 @@ class PartitionData(kipwire.Struct):
             batch. Default: null.
     """
 
-    __slots__ = (
-        "partition_index",
-        "error_code",
-        "high_watermark",
-        "last_stable_offset",
-        "log_start_offset",
-        "aborted_transactions",
-        "records",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -123,6 +95,7 @@ class PartitionData(kipwire.Struct):
         ),
         kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -132,7 +105,7 @@ class PartitionData(kipwire.Struct):
         high_watermark: int = 0,
         last_stable_offset: int = -1,
         log_start_offset: int = -1,
-        aborted_transactions: list[AbortedTransaction] | None = kipwire.DEFAULT,
+        aborted_transactions: list[AbortedTransaction] | None = DEFAULT,
         records: bytes | None = None,
     ) -> None:
         self.partition_index = partition_index
@@ -140,77 +113,54 @@ class PartitionData(kipwire.Struct):
         self.high_watermark = high_watermark
         self.last_stable_offset = last_stable_offset
         self.log_start_offset = log_start_offset
-        self.aborted_transactions = [] if aborted_transactions is kipwire.DEFAULT else aborted_transactions
+        self.aborted_transactions = [] if aborted_transactions is DEFAULT else aborted_transactions
         self.records = records
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            (
-                item.partition_index,
-                item.error_code,
-                item.high_watermark,
-                item.last_stable_offset,
-                item.log_start_offset,
-                size,
-            ) = unpack_ihqqqi(data, pos)
-            pos += 34
-            if size > 0:
-                item.aborted_transactions, pos = AbortedTransaction._read_many(data, pos, size)
-            elif size == 0:
-                item.aborted_transactions = []
-            elif size == -1:
-                item.aborted_transactions = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.partition_index,
+            self.error_code,
+            self.high_watermark,
+            self.last_stable_offset,
+            self.log_start_offset,
+            size,
+        ) = unpack_ihqqqi(data, pos)
+        pos += 34
+        if size == -1:
+            self.aborted_transactions = None
+        else:
+            self.aborted_transactions, pos = read_structs(AbortedTransaction, data, pos, size)
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size == -1:
+            self.records = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.records = data[pos:end]
+            pos = end
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.records = data[pos:end]
-                pos = end
-            elif size == -1:
-                item.records = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            aborted_transactions = item.aborted_transactions
-            if aborted_transactions is None:
-                size = -1
-            else:
-                if type(aborted_transactions) is not list:
-                    aborted_transactions = as_list(aborted_transactions)
-                size = len(aborted_transactions)
-            add(
-                pack_ihqqqi(
-                    item.partition_index,
-                    item.error_code,
-                    item.high_watermark,
-                    item.last_stable_offset,
-                    item.log_start_offset,
-                    size,
-                )
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_ihqqq(
+                self.partition_index,
+                self.error_code,
+                self.high_watermark,
+                self.last_stable_offset,
+                self.log_start_offset,
             )
-            if aborted_transactions:
-                AbortedTransaction._write_many(aborted_transactions, add)
-
-            if item.records is None:
-                records = b""
-                size = -1
-            else:
-                records = item.records
-                if type(records) is not bytes:
-                    records = as_bytes(records)
-                size = len(records)
+        )
+        if self.aborted_transactions is None:
+            add(b"\xff\xff\xff\xff")
+        else:
+            write_structs(AbortedTransaction, self.aborted_transactions, add)
+        if self.records is None:
+            add(pack_i(-1))
+        else:
+            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            size = len(records)
             add(pack_i(size))
             add(records)
 
@@ -223,59 +173,36 @@ class FetchableTopicResponse(kipwire.Struct):
         partitions ([]PartitionData): Fetched data of the topic's partitions.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FetchableTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(FetchableTopicResponse, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(PartitionData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = PartitionData._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FetchableTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FetchableTopicResponse):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(PartitionData, self.partitions, add)
 
 
 class FetchResponse(kipwire.Message):
@@ -292,8 +219,6 @@ class FetchResponse(kipwire.Message):
         responses ([]FetchableTopicResponse): Fetched data grouped by topic.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "session_id", "responses")
-
     NAME = "FetchResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 1
@@ -308,6 +233,7 @@ class FetchResponse(kipwire.Message):
         kipwire.Field("session_id", "SessionId", "int32", default=0),
         kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", default=(), struct=FetchableTopicResponse),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -315,31 +241,19 @@ class FetchResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         session_id: int = 0,
-        responses: list[FetchableTopicResponse] = kipwire.DEFAULT,
+        responses: list[FetchableTopicResponse] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.session_id, size = unpack_ihii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.session_id, size = unpack_ihii(data, pos)
         pos += 14
-        if size > 0:
-            message.responses, pos = FetchableTopicResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.responses, pos = read_structs(FetchableTopicResponse, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses)
-        add(pack_ihii(self.throttle_time_ms, self.error_code, self.session_id, size))
-        if responses:
-            FetchableTopicResponse._write_many(responses, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihi(self.throttle_time_ms, self.error_code, self.session_id))
+        write_structs(FetchableTopicResponse, self.responses, add)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v7
 from .v7 import AbortedTransaction, PartitionData, FetchableTopicResponse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
 

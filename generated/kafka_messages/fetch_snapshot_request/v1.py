@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["SnapshotId", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotRequest"]
 
@@ -48,43 +34,27 @@ class SnapshotId(kipwire.Struct):
         epoch (int32): Leader epoch of the last record the snapshot covers.
     """
 
-    __slots__ = ("end_offset", "epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
-        items = []
-        for item in map(new, repeat(SnapshotId, count)):
-            item.end_offset, item.epoch, size = unpack_qiB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.end_offset, self.epoch, size = unpack_qiB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[SnapshotId], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SnapshotId):
-                raise kipwire.Malformed
-            packed = pack_qix(item.end_offset, item.epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qix(self.end_offset, self.epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -102,11 +72,7 @@ class PartitionSnapshot(kipwire.Struct):
             the zero UUID if not set (KIP-853).
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "snapshot_id", "position", "replica_directory_id")
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
@@ -114,61 +80,48 @@ class PartitionSnapshot(kipwire.Struct):
         kipwire.Field("position", "Position", "int64", default=0),
         kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition: int = 0,
         current_leader_epoch: int = 0,
-        snapshot_id: SnapshotId = kipwire.DEFAULT,
+        snapshot_id: SnapshotId = DEFAULT,
         position: int = 0,
         replica_directory_id: uuid.UUID = ZERO_UUID,
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
-        self.snapshot_id = SnapshotId() if snapshot_id is kipwire.DEFAULT else snapshot_id
+        self.snapshot_id = SnapshotId() if snapshot_id is DEFAULT else snapshot_id
         self.position = position
         self.replica_directory_id = replica_directory_id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
-        items = []
-        for item in map(new, repeat(PartitionSnapshot, count)):
-            item.replica_directory_id = ZERO_UUID
-            item.partition, item.current_leader_epoch = unpack_ii(data, pos)
-            pos += 8
-            (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_directory_id = ZERO_UUID
+        self.partition, self.current_leader_epoch = unpack_ii(data, pos)
+        pos += 8
+        self.snapshot_id, pos = read_struct(SnapshotId, data, pos)
+        self.position, size = unpack_qB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.position, size = unpack_qB(data, pos)
-            pos += 9
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ii(self.partition, self.current_leader_epoch))
+        write_struct(SnapshotId, self.snapshot_id, add)
+        packed = pack_qx(self.position)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionSnapshot], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionSnapshot):
-                raise kipwire.Malformed
-            add(pack_ii(item.partition, item.current_leader_epoch))
-            SnapshotId._write_many((item.snapshot_id,), add)
-
-            packed = pack_qx(item.position)
-            if item.replica_directory_id == ZERO_UUID and not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (replica_directory_id,) = unpack_16s(data, pos)
             pos += 16
             self.replica_directory_id = uuid_from(replica_directory_id)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -192,8 +145,6 @@ class TopicSnapshot(kipwire.Struct):
         partitions ([]PartitionSnapshot): Partitions of the topic whose snapshots are fetched.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -201,70 +152,34 @@ class TopicSnapshot(kipwire.Struct):
             "partitions", "Partitions", "[]PartitionSnapshot", default=(), struct=PartitionSnapshot, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicSnapshot], int]:
-        items = []
-        for item in map(new, repeat(TopicSnapshot, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionSnapshot, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionSnapshot._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicSnapshot], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicSnapshot):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionSnapshot._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(PartitionSnapshot, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -282,8 +197,6 @@ class FetchSnapshotRequest(kipwire.Message):
         topics ([]TopicSnapshot): Topics of which snapshots are fetched; in practice only __cluster_metadata.
     """
 
-    __slots__ = ("cluster_id", "replica_id", "max_bytes", "topics")
-
     NAME = "FetchSnapshotRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 59
@@ -292,14 +205,13 @@ class FetchSnapshotRequest(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
         kipwire.Field("topics", "Topics", "[]TopicSnapshot", default=(), struct=TopicSnapshot, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -307,52 +219,29 @@ class FetchSnapshotRequest(kipwire.Message):
         cluster_id: str | None = None,
         replica_id: int = -1,
         max_bytes: int = 2147483647,
-        topics: list[TopicSnapshot] = kipwire.DEFAULT,
+        topics: list[TopicSnapshot] = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.replica_id = replica_id
         self.max_bytes = max_bytes
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.cluster_id = None
-        message.replica_id, message.max_bytes, size = unpack_iiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.cluster_id = None
+        self.replica_id, self.max_bytes, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicSnapshot._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicSnapshot, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ii(self.replica_id, self.max_bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicSnapshot._write_many(topics, add)
+        write_compact_structs(TopicSnapshot, self.topics, add)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if self.cluster_id is None and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
@@ -362,10 +251,10 @@ class FetchSnapshotRequest(kipwire.Message):
                 end = pos + size - 1
                 self.cluster_id = data[pos:end].decode()
                 pos = end
-            elif size:
-                self.cluster_id = ""
             else:
-                self.cluster_id = None
+                self.cluster_id = "" if size else None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -375,13 +264,12 @@ class FetchSnapshotRequest(kipwire.Message):
             parts = []
             add = parts.append
             if self.cluster_id is None:
-                cluster_id = b""
-                size = 0
+                add(b"\0")
             else:
                 cluster_id = encode_text(self.cluster_id)
                 size = len(cluster_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(cluster_id)
+                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+                add(cluster_id)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["SnapshotId", "LeaderIdAndEpoch", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotResponse"]
 
@@ -47,43 +32,27 @@ class SnapshotId(kipwire.Struct):
         epoch (int32): Leader epoch of the last record the snapshot covers.
     """
 
-    __slots__ = ("end_offset", "epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("end_offset", "EndOffset", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, end_offset: int = 0, epoch: int = 0) -> None:
         self.end_offset = end_offset
         self.epoch = epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SnapshotId], int]:
-        items = []
-        for item in map(new, repeat(SnapshotId, count)):
-            item.end_offset, item.epoch, size = unpack_qiB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.end_offset, self.epoch, size = unpack_qiB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[SnapshotId], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SnapshotId):
-                raise kipwire.Malformed
-            packed = pack_qix(item.end_offset, item.epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qix(self.end_offset, self.epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -96,43 +65,27 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the responding node knows of.
     """
 
-    __slots__ = ("leader_id", "leader_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_id: int = 0, leader_epoch: int = 0) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
-        items = []
-        for item in map(new, repeat(LeaderIdAndEpoch, count)):
-            item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderIdAndEpoch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderIdAndEpoch):
-                raise kipwire.Malformed
-            packed = pack_iix(item.leader_id, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iix(self.leader_id, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -152,11 +105,7 @@ class PartitionSnapshot(kipwire.Struct):
         unaligned_records (records): Snapshot bytes from Position on; may begin or end in the middle of a record batch.
     """
 
-    __slots__ = ("index", "error_code", "snapshot_id", "_lazy_current_leader", "size", "position", "unaligned_records")
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -168,102 +117,80 @@ class PartitionSnapshot(kipwire.Struct):
         kipwire.Field("position", "Position", "int64", default=0),
         kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         index: int = 0,
         error_code: int = 0,
-        snapshot_id: SnapshotId = kipwire.DEFAULT,
-        current_leader: LeaderIdAndEpoch = kipwire.DEFAULT,
+        snapshot_id: SnapshotId = DEFAULT,
+        current_leader: LeaderIdAndEpoch = DEFAULT,
         size: int = 0,
         position: int = 0,
         unaligned_records: bytes = b"",
     ) -> None:
         self.index = index
         self.error_code = error_code
-        self.snapshot_id = SnapshotId() if snapshot_id is kipwire.DEFAULT else snapshot_id
+        self.snapshot_id = SnapshotId() if snapshot_id is DEFAULT else snapshot_id
         self._lazy_current_leader: object = current_leader
         self.size = size
         self.position = position
         self.unaligned_records = unaligned_records
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionSnapshot], int]:
-        items = []
-        default = kipwire.DEFAULT
-        for item in map(new, repeat(PartitionSnapshot, count)):
-            item._lazy_current_leader = default
-            item.index, item.error_code = unpack_ih(data, pos)
-            pos += 6
-            (item.snapshot_id,), pos = SnapshotId._read_many(data, pos, 1)
-
-            item.size, item.position, size = unpack_qqB(data, pos)
-            pos += 17
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.unaligned_records = data[pos:end]
-                pos = end
-            elif size:
-                item.unaligned_records = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_current_leader = DEFAULT
+        self.index, self.error_code = unpack_ih(data, pos)
+        pos += 6
+        self.snapshot_id, pos = read_struct(SnapshotId, data, pos)
+        self.size, self.position, size = unpack_qqB(data, pos)
+        pos += 17
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionSnapshot], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionSnapshot):
-                raise kipwire.Malformed
-            add(pack_ih(item.index, item.error_code))
-            SnapshotId._write_many((item.snapshot_id,), add)
-
-            unaligned_records = item.unaligned_records
-            if type(unaligned_records) is not bytes:
-                unaligned_records = as_bytes(unaligned_records)
-            size = len(unaligned_records) + 1
-            add(pack_qq(item.size, item.position))
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(unaligned_records)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.unaligned_records = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.index, self.error_code))
+        write_struct(SnapshotId, self.snapshot_id, add)
+        unaligned_records = (
+            self.unaligned_records if type(self.unaligned_records) is bytes else as_bytes(self.unaligned_records)
+        )
+        size = len(unaligned_records) + 1
+        add(pack_qq(self.size, self.position))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(unaligned_records)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
-            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
-            LeaderIdAndEpoch._write_many((self.current_leader,), add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, add)
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -279,8 +206,6 @@ class TopicSnapshot(kipwire.Struct):
         partitions ([]PartitionSnapshot): Snapshot piece for each partition of the topic.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -288,70 +213,34 @@ class TopicSnapshot(kipwire.Struct):
             "partitions", "Partitions", "[]PartitionSnapshot", default=(), struct=PartitionSnapshot, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[PartitionSnapshot] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicSnapshot], int]:
-        items = []
-        for item in map(new, repeat(TopicSnapshot, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionSnapshot, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionSnapshot._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicSnapshot], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicSnapshot):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionSnapshot._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(PartitionSnapshot, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -366,8 +255,6 @@ class FetchSnapshotResponse(kipwire.Message):
         topics ([]TopicSnapshot): Snapshot pieces, grouped by topic.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "topics")
-
     NAME = "FetchSnapshotResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 59
@@ -376,55 +263,32 @@ class FetchSnapshotResponse(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    DECLARED_TAGS = frozenset({0})
+    OTHER_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("topics", "Topics", "[]TopicSnapshot", default=(), struct=TopicSnapshot, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicSnapshot] = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, topics: list[TopicSnapshot] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicSnapshot._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicSnapshot, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicSnapshot._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicSnapshot, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

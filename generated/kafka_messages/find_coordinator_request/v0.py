@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -28,8 +24,6 @@ class FindCoordinatorRequest(kipwire.Message):
             CoordinatorKeys.
     """
 
-    __slots__ = ("key",)
-
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
@@ -39,24 +33,22 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("key", "Key", "string", default=""),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "") -> None:
         self.key = key
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.key = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.key = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         key = encode_text(self.key)
         size = len(key)
         add(pack_h(size))

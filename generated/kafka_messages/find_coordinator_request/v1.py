@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -32,8 +28,6 @@ class FindCoordinatorRequest(kipwire.Message):
             only groups.
     """
 
-    __slots__ = ("key", "key_type")
-
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
@@ -46,31 +40,27 @@ class FindCoordinatorRequest(kipwire.Message):
         kipwire.Field("key", "Key", "string", default=""),
         kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", key_type: int = 0) -> None:
         self.key = key
         self.key_type = key_type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.key = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.key_type,) = unpack_b(data, pos)
+        end = pos + size
+        self.key = data[pos:end].decode()
+        pos = end
+        (self.key_type,) = unpack_b(data, pos)
         pos += 1
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         key = encode_text(self.key)
         size = len(key)
         add(pack_h(size))
         add(key)
-
         add(pack_b(self.key_type))

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -38,8 +26,6 @@ class FindCoordinatorRequest(kipwire.Message):
             only groups.
     """
 
-    __slots__ = ("key", "key_type")
-
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 10
@@ -52,47 +38,32 @@ class FindCoordinatorRequest(kipwire.Message):
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", key_type: int = 0) -> None:
         self.key = key
         self.key_type = key_type
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.key = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.key = ""
-        else:
-            raise kipwire.Malformed
-
-        message.key_type, size = unpack_bB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        self.key_type, size = unpack_bB(data, pos)
         pos += 2
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         key = encode_text(self.key)
         size = len(key) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(key)
-
         packed = pack_bx(self.key_type)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

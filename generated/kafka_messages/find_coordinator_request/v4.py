@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -37,11 +23,9 @@ class FindCoordinatorRequest(kipwire.Message):
     Attributes:
         key_type (int8): Kind of the keys: 0 group, 1 transaction, 2 share-group state (from version 6). Version 0 knows
             only groups.
-        coordinator_keys ([]string): All keys whose coordinators are sought, each of the kind given by KeyType. Since
+        coordinator_keys ([]string): All keys whose coordinators are sought, each of the kind given by key_type. Since
             version 4.
     """
-
-    __slots__ = ("key_type", "coordinator_keys")
 
     NAME = "FindCoordinatorRequest"
     TYPE = "request"
@@ -55,61 +39,23 @@ class FindCoordinatorRequest(kipwire.Message):
         kipwire.Field("key_type", "KeyType", "int8", default=0),
         kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, key_type: int = 0, coordinator_keys: list[str] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, key_type: int = 0, coordinator_keys: list[str] = DEFAULT) -> None:
         self.key_type = key_type
-        self.coordinator_keys = [] if coordinator_keys is kipwire.DEFAULT else coordinator_keys
+        self.coordinator_keys = [] if coordinator_keys is DEFAULT else coordinator_keys
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.key_type, size = unpack_bB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.key_type, size = unpack_bB(data, pos)
         pos += 2
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            coordinator_keys = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                coordinator_keys.append(data[pos:end].decode())
-                pos = end
-            message.coordinator_keys = coordinator_keys
-        elif size == 1:
-            message.coordinator_keys = []
-        else:
-            raise kipwire.Malformed
+        self.coordinator_keys, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        coordinator_keys = self.coordinator_keys
-        if type(coordinator_keys) is not list:
-            coordinator_keys = as_list(coordinator_keys)
-        size = len(coordinator_keys) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_b(self.key_type))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if coordinator_keys:
-            for text in coordinator_keys:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_texts(self.coordinator_keys, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

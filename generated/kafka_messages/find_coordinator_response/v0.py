@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorResponse"]
 
@@ -33,8 +29,6 @@ class FindCoordinatorResponse(kipwire.Message):
         port (int32): Port to reach the coordinator at. Only up to version 3.
     """
 
-    __slots__ = ("error_code", "node_id", "host", "port")
-
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 10
@@ -49,6 +43,7 @@ class FindCoordinatorResponse(kipwire.Message):
         kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0, node_id: int = 0, host: str = "", port: int = 0) -> None:
         self.error_code = error_code
@@ -56,26 +51,21 @@ class FindCoordinatorResponse(kipwire.Message):
         self.host = host
         self.port = port
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, message.node_id, size = unpack_hih(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.node_id, size = unpack_hih(data, pos)
         pos += 8
-        if size >= 0:
-            end = pos + size
-            message.host = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.port,) = unpack_i(data, pos)
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        (self.port,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         host = encode_text(self.host)
         size = len(host)
         add(pack_hih(self.error_code, self.node_id, size))
         add(host)
-
         add(pack_i(self.port))

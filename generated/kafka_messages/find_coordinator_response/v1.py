@@ -4,23 +4,19 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorResponse"]
 
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ihh = struct.Struct(">ihh").unpack_from
+pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ihh = struct.Struct(">ihh").pack
 
 
 class FindCoordinatorResponse(kipwire.Message):
@@ -39,8 +35,6 @@ class FindCoordinatorResponse(kipwire.Message):
         port (int32): Port to reach the coordinator at. Only up to version 3.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port")
-
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 10
@@ -57,6 +51,7 @@ class FindCoordinatorResponse(kipwire.Message):
         kipwire.Field("host", "Host", "string", default=""),
         kipwire.Field("port", "Port", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -75,46 +70,39 @@ class FindCoordinatorResponse(kipwire.Message):
         self.host = host
         self.port = port
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihh(data, pos)
         pos += 8
-        if size >= 0:
-            end = pos + size
-            message.error_message = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.error_message = None
+        if size == -1:
+            self.error_message = None
         else:
-            raise kipwire.Malformed
-
-        message.node_id, size = unpack_ih(data, pos)
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        self.node_id, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.host = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.port,) = unpack_i(data, pos)
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        (self.port,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = -1
+            add(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-        add(pack_ihh(self.throttle_time_ms, self.error_code, size))
-        add(error_message)
-
+            add(pack_h(size))
+            add(error_message)
         host = encode_text(self.host)
         size = len(host)
         add(pack_ih(self.node_id, size))
         add(host)
-
         add(pack_i(self.port))

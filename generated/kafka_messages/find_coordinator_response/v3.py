@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["FindCoordinatorResponse"]
 
@@ -46,8 +34,6 @@ class FindCoordinatorResponse(kipwire.Message):
         port (int32): Port to reach the coordinator at. Only up to version 3.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "node_id", "host", "port")
-
     NAME = "FindCoordinatorResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 10
@@ -66,6 +52,7 @@ class FindCoordinatorResponse(kipwire.Message):
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -85,65 +72,44 @@ class FindCoordinatorResponse(kipwire.Message):
         self.port = port
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
-        message.node_id, size = unpack_iB(data, pos)
+            self.error_message = "" if size else None
+        self.node_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.host = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.host = ""
-        else:
-            raise kipwire.Malformed
-
-        message.port, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
         host = encode_text(self.host)
         size = len(host) + 1
         add(pack_i(self.node_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
-
         packed = pack_ix(self.port)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

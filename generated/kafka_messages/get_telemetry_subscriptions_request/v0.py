@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["GetTelemetrySubscriptionsRequest"]
 
@@ -29,8 +25,6 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
             to assign one.
     """
 
-    __slots__ = ("client_instance_id",)
-
     NAME = "GetTelemetrySubscriptionsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 71
@@ -40,29 +34,21 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_instance_id: uuid.UUID = ZERO_UUID) -> None:
         self.client_instance_id = client_instance_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         client_instance_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.client_instance_id = uuid_from(client_instance_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.client_instance_id = uuid_from(client_instance_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.client_instance_id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,32 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT8,
-    UNPACK_INT8,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size
+from kipwire.wire import read_tag_section, tag_section, write_size
 
 __all__ = ["GetTelemetrySubscriptionsResponse"]
 
@@ -61,18 +43,6 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
             string for all.
     """
 
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "client_instance_id",
-        "subscription_id",
-        "accepted_compression_types",
-        "push_interval_ms",
-        "telemetry_max_bytes",
-        "delta_temporality",
-        "requested_metrics",
-    )
-
     NAME = "GetTelemetrySubscriptionsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 71
@@ -92,6 +62,7 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         kipwire.Field("delta_temporality", "DeltaTemporality", "bool", default=False),
         kipwire.Field("requested_metrics", "RequestedMetrics", "[]string", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -100,99 +71,52 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
         error_code: int = 0,
         client_instance_id: uuid.UUID = ZERO_UUID,
         subscription_id: int = 0,
-        accepted_compression_types: list[int] = kipwire.DEFAULT,
+        accepted_compression_types: list[int] = DEFAULT,
         push_interval_ms: int = 0,
         telemetry_max_bytes: int = 0,
         delta_temporality: bool = False,
-        requested_metrics: list[str] = kipwire.DEFAULT,
+        requested_metrics: list[str] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.client_instance_id = client_instance_id
         self.subscription_id = subscription_id
-        self.accepted_compression_types = (
-            [] if accepted_compression_types is kipwire.DEFAULT else accepted_compression_types
-        )
+        self.accepted_compression_types = [] if accepted_compression_types is DEFAULT else accepted_compression_types
         self.push_interval_ms = push_interval_ms
         self.telemetry_max_bytes = telemetry_max_bytes
         self.delta_temporality = delta_temporality
-        self.requested_metrics = [] if requested_metrics is kipwire.DEFAULT else requested_metrics
+        self.requested_metrics = [] if requested_metrics is DEFAULT else requested_metrics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, client_instance_id, message.subscription_id, size = (
-            unpack_ih16siB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, client_instance_id, self.subscription_id, size = unpack_ih16siB(
+            data, pos
         )
         pos += 27
-        message.client_instance_id = uuid_from(client_instance_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.accepted_compression_types = [*UNPACK_INT8[size - 1](data, pos)]
-            pos += (size - 1) * 1
-        elif size == 1:
-            message.accepted_compression_types = []
-        else:
-            raise kipwire.Malformed
-
-        message.push_interval_ms, message.telemetry_max_bytes, delta_temporality, size = unpack_iiBB(data, pos)
+        self.client_instance_id = uuid_from(client_instance_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.accepted_compression_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 1
+        self.push_interval_ms, self.telemetry_max_bytes, delta_temporality, size = unpack_iiBB(data, pos)
         pos += 10
-        message.delta_temporality = FALSE_TRUE[delta_temporality]
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            requested_metrics = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                requested_metrics.append(data[pos:end].decode())
-                pos = end
-            message.requested_metrics = requested_metrics
-        elif size == 1:
-            message.requested_metrics = []
-        else:
-            raise kipwire.Malformed
+        self.delta_temporality = FALSE_TRUE[delta_temporality]
+        self.requested_metrics, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        accepted_compression_types = self.accepted_compression_types
-        if type(accepted_compression_types) is not list:
-            accepted_compression_types = as_list(accepted_compression_types)
+    def _write(self, add: kipwire.Add) -> None:
+        accepted_compression_types = (
+            self.accepted_compression_types
+            if type(self.accepted_compression_types) is list
+            else as_list(self.accepted_compression_types)
+        )
         size = len(accepted_compression_types) + 1
         add(pack_ih16si(self.throttle_time_ms, self.error_code, self.client_instance_id.bytes, self.subscription_id))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if accepted_compression_types:
-            add(PACK_INT8[len(accepted_compression_types)](*accepted_compression_types))
-
-        requested_metrics = self.requested_metrics
-        if type(requested_metrics) is not list:
-            requested_metrics = as_list(requested_metrics)
-        size = len(requested_metrics) + 1
+        add(PACK_INT8[len(accepted_compression_types)](*accepted_compression_types))
         add(pack_iiB(self.push_interval_ms, self.telemetry_max_bytes, BOOL_BYTE[self.delta_temporality]))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if requested_metrics:
-            for text in requested_metrics:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_texts(self.requested_metrics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

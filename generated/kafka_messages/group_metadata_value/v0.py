@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
@@ -21,7 +18,6 @@ unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 
 
@@ -39,8 +35,6 @@ class MemberMetadata(kipwire.Struct):
             prescribes.
     """
 
-    __slots__ = ("member_id", "client_id", "client_host", "session_timeout", "subscription", "assignment")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "memberId", "string", default=""),
@@ -50,6 +44,7 @@ class MemberMetadata(kipwire.Struct):
         kipwire.Field("subscription", "subscription", "bytes", default=b""),
         kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -68,90 +63,65 @@ class MemberMetadata(kipwire.Struct):
         self.subscription = subscription
         self.assignment = assignment
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-        items = []
-        for item in map(new, repeat(MemberMetadata, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_host = data[pos:end].decode()
+        pos = end
+        self.session_timeout, size = unpack_ii(data, pos)
+        pos += 8
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.subscription = data[pos:end]
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.assignment = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.session_timeout, size = unpack_ii(data, pos)
-            pos += 8
-            if size >= 0:
-                end = pos + size
-                item.subscription = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.assignment = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberMetadata):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id)
-            add(pack_h(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host)
-            add(pack_h(size))
-            add(client_host)
-
-            subscription = item.subscription
-            if type(subscription) is not bytes:
-                subscription = as_bytes(subscription)
-            size = len(subscription)
-            add(pack_ii(item.session_timeout, size))
-            add(subscription)
-
-            assignment = item.assignment
-            if type(assignment) is not bytes:
-                assignment = as_bytes(assignment)
-            size = len(assignment)
-            add(pack_i(size))
-            add(assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        client_id = encode_text(self.client_id)
+        size = len(client_id)
+        add(pack_h(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host)
+        add(pack_h(size))
+        add(client_host)
+        subscription = self.subscription if type(self.subscription) is bytes else as_bytes(self.subscription)
+        size = len(subscription)
+        add(pack_ii(self.session_timeout, size))
+        add(subscription)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        size = len(assignment)
+        add(pack_i(size))
+        add(assignment)
 
 
 class GroupMetadataValue(kipwire.Message):
@@ -167,8 +137,6 @@ class GroupMetadataValue(kipwire.Message):
         members ([]MemberMetadata): Members of the group in this generation.
     """
 
-    __slots__ = ("protocol_type", "generation", "protocol", "leader", "members")
-
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 2
@@ -183,6 +151,7 @@ class GroupMetadataValue(kipwire.Message):
         kipwire.Field("leader", "leader", "string", default="", nullable=True),
         kipwire.Field("members", "members", "[]MemberMetadata", default=(), struct=MemberMetadata),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -191,86 +160,65 @@ class GroupMetadataValue(kipwire.Message):
         generation: int = 0,
         protocol: str | None = "",
         leader: str | None = "",
-        members: list[MemberMetadata] = kipwire.DEFAULT,
+        members: list[MemberMetadata] = DEFAULT,
     ) -> None:
         self.protocol_type = protocol_type
         self.generation = generation
         self.protocol = protocol
         self.leader = leader
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.protocol_type = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.generation, size = unpack_ih(data, pos)
+        end = pos + size
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        self.generation, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.protocol = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.protocol = None
+        if size == -1:
+            self.protocol = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.protocol = data[pos:end].decode()
+            pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.leader = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.leader = None
+        if size == -1:
+            self.leader = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.leader = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.members, pos = MemberMetadata._read_many(data, pos, size)
-        elif size == 0:
-            message.members = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.members, pos = read_structs(MemberMetadata, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
         add(pack_h(size))
         add(protocol_type)
-
+        add(pack_i(self.generation))
         if self.protocol is None:
-            protocol = b""
-            size = -1
+            add(pack_h(-1))
         else:
             protocol = encode_text(self.protocol)
             size = len(protocol)
-        add(pack_ih(self.generation, size))
-        add(protocol)
-
+            add(pack_h(size))
+            add(protocol)
         if self.leader is None:
-            leader = b""
-            size = -1
+            add(pack_h(-1))
         else:
             leader = encode_text(self.leader)
             size = len(leader)
-        add(pack_h(size))
-        add(leader)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members)
-        add(pack_i(size))
-        if members:
-            MemberMetadata._write_many(members, add)
+            add(pack_h(size))
+            add(leader)
+        write_structs(MemberMetadata, self.members, add)

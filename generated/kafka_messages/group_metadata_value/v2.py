@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
@@ -22,9 +19,8 @@ unpack_iii = struct.Struct(">iii").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
 pack_iii = struct.Struct(">iii").pack
-pack_qi = struct.Struct(">qi").pack
+pack_q = struct.Struct(">q").pack
 
 
 class MemberMetadata(kipwire.Struct):
@@ -43,16 +39,6 @@ class MemberMetadata(kipwire.Struct):
             prescribes.
     """
 
-    __slots__ = (
-        "member_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout",
-        "session_timeout",
-        "subscription",
-        "assignment",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "memberId", "string", default=""),
@@ -63,6 +49,7 @@ class MemberMetadata(kipwire.Struct):
         kipwire.Field("subscription", "subscription", "bytes", default=b""),
         kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -83,90 +70,65 @@ class MemberMetadata(kipwire.Struct):
         self.subscription = subscription
         self.assignment = assignment
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-        items = []
-        for item in map(new, repeat(MemberMetadata, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.client_host = data[pos:end].decode()
+        pos = end
+        self.rebalance_timeout, self.session_timeout, size = unpack_iii(data, pos)
+        pos += 12
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.subscription = data[pos:end]
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.assignment = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.client_host = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            item.rebalance_timeout, item.session_timeout, size = unpack_iii(data, pos)
-            pos += 12
-            if size >= 0:
-                end = pos + size
-                item.subscription = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.assignment = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberMetadata):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id)
-            add(pack_h(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host)
-            add(pack_h(size))
-            add(client_host)
-
-            subscription = item.subscription
-            if type(subscription) is not bytes:
-                subscription = as_bytes(subscription)
-            size = len(subscription)
-            add(pack_iii(item.rebalance_timeout, item.session_timeout, size))
-            add(subscription)
-
-            assignment = item.assignment
-            if type(assignment) is not bytes:
-                assignment = as_bytes(assignment)
-            size = len(assignment)
-            add(pack_i(size))
-            add(assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        client_id = encode_text(self.client_id)
+        size = len(client_id)
+        add(pack_h(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host)
+        add(pack_h(size))
+        add(client_host)
+        subscription = self.subscription if type(self.subscription) is bytes else as_bytes(self.subscription)
+        size = len(subscription)
+        add(pack_iii(self.rebalance_timeout, self.session_timeout, size))
+        add(subscription)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        size = len(assignment)
+        add(pack_i(size))
+        add(assignment)
 
 
 class GroupMetadataValue(kipwire.Message):
@@ -184,8 +146,6 @@ class GroupMetadataValue(kipwire.Message):
         members ([]MemberMetadata): Members of the group in this generation.
     """
 
-    __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members")
-
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 2
@@ -201,6 +161,7 @@ class GroupMetadataValue(kipwire.Message):
         kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
         kipwire.Field("members", "members", "[]MemberMetadata", default=(), struct=MemberMetadata),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -210,87 +171,67 @@ class GroupMetadataValue(kipwire.Message):
         protocol: str | None = "",
         leader: str | None = "",
         current_state_timestamp: int = -1,
-        members: list[MemberMetadata] = kipwire.DEFAULT,
+        members: list[MemberMetadata] = DEFAULT,
     ) -> None:
         self.protocol_type = protocol_type
         self.generation = generation
         self.protocol = protocol
         self.leader = leader
         self.current_state_timestamp = current_state_timestamp
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.protocol_type = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.generation, size = unpack_ih(data, pos)
+        end = pos + size
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        self.generation, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.protocol = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.protocol = None
+        if size == -1:
+            self.protocol = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.protocol = data[pos:end].decode()
+            pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
+        if size == -1:
+            self.leader = None
+        else:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.leader = data[pos:end].decode()
+            self.leader = data[pos:end].decode()
             pos = end
-        elif size == -1:
-            message.leader = None
-        else:
-            raise kipwire.Malformed
-
-        message.current_state_timestamp, size = unpack_qi(data, pos)
+        self.current_state_timestamp, size = unpack_qi(data, pos)
         pos += 12
-        if size > 0:
-            message.members, pos = MemberMetadata._read_many(data, pos, size)
-        elif size == 0:
-            message.members = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.members, pos = read_structs(MemberMetadata, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
         add(pack_h(size))
         add(protocol_type)
-
+        add(pack_i(self.generation))
         if self.protocol is None:
-            protocol = b""
-            size = -1
+            add(pack_h(-1))
         else:
             protocol = encode_text(self.protocol)
             size = len(protocol)
-        add(pack_ih(self.generation, size))
-        add(protocol)
-
+            add(pack_h(size))
+            add(protocol)
         if self.leader is None:
-            leader = b""
-            size = -1
+            add(pack_h(-1))
         else:
             leader = encode_text(self.leader)
             size = len(leader)
-        add(pack_h(size))
-        add(leader)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members)
-        add(pack_qi(self.current_state_timestamp, size))
-        if members:
-            MemberMetadata._write_many(members, add)
+            add(pack_h(size))
+            add(leader)
+        add(pack_q(self.current_state_timestamp))
+        write_structs(MemberMetadata, self.members, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
 
@@ -54,17 +39,6 @@ class MemberMetadata(kipwire.Struct):
             prescribes.
     """
 
-    __slots__ = (
-        "member_id",
-        "group_instance_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout",
-        "session_timeout",
-        "subscription",
-        "assignment",
-    )
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_id", "memberId", "string", default="", compact=True),
@@ -78,6 +52,7 @@ class MemberMetadata(kipwire.Struct):
         kipwire.Field("subscription", "subscription", "bytes", default=b"", compact=True),
         kipwire.Field("assignment", "assignment", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -101,166 +76,105 @@ class MemberMetadata(kipwire.Struct):
         self.assignment = assignment
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberMetadata], int]:
-        items = []
-        for item in map(new, repeat(MemberMetadata, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_instance_id = ""
-            else:
-                item.group_instance_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_host = ""
-            else:
-                raise kipwire.Malformed
-
-            item.rebalance_timeout, item.session_timeout, size = unpack_iiB(data, pos)
-            pos += 9
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.subscription = data[pos:end]
-                pos = end
-            elif size:
-                item.subscription = b""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.assignment = data[pos:end]
-                pos = end
-            elif size:
-                item.assignment = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.group_instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        self.rebalance_timeout, self.session_timeout, size = unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberMetadata], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberMetadata):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = 0
             else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id) + 1
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.subscription = data[pos:end]
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.assignment = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(b"\0")
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_host)
-
-            subscription = item.subscription
-            if type(subscription) is not bytes:
-                subscription = as_bytes(subscription)
-            size = len(subscription) + 1
-            add(pack_ii(item.rebalance_timeout, item.session_timeout))
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
-            else:
-                add(write_size(size))
-            add(subscription)
-
-            assignment = item.assignment
-            if type(assignment) is not bytes:
-                assignment = as_bytes(assignment)
-            size = len(assignment) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
-            else:
-                add(write_size(size))
-            add(assignment)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        client_id = encode_text(self.client_id)
+        size = len(client_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_host)
+        subscription = self.subscription if type(self.subscription) is bytes else as_bytes(self.subscription)
+        size = len(subscription) + 1
+        add(pack_ii(self.rebalance_timeout, self.session_timeout))
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(subscription)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        size = len(assignment) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(assignment)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -280,8 +194,6 @@ class GroupMetadataValue(kipwire.Message):
         members ([]MemberMetadata): Members of the group in this generation.
     """
 
-    __slots__ = ("protocol_type", "generation", "protocol", "leader", "current_state_timestamp", "members")
-
     NAME = "GroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 2
@@ -297,6 +209,7 @@ class GroupMetadataValue(kipwire.Message):
         kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
         kipwire.Field("members", "members", "[]MemberMetadata", default=(), struct=MemberMetadata, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -306,113 +219,72 @@ class GroupMetadataValue(kipwire.Message):
         protocol: str | None = "",
         leader: str | None = "",
         current_state_timestamp: int = -1,
-        members: list[MemberMetadata] = kipwire.DEFAULT,
+        members: list[MemberMetadata] = DEFAULT,
     ) -> None:
         self.protocol_type = protocol_type
         self.generation = generation
         self.protocol = protocol
         self.leader = leader
         self.current_state_timestamp = current_state_timestamp
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.protocol_type = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.protocol_type = ""
-        else:
-            raise kipwire.Malformed
-
-        message.generation, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        self.generation, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol = data[pos:end].decode()
+            self.protocol = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol = ""
         else:
-            message.protocol = None
-
+            self.protocol = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.leader = data[pos:end].decode()
+            self.leader = data[pos:end].decode()
             pos = end
-        elif size:
-            message.leader = ""
         else:
-            message.leader = None
-
-        message.current_state_timestamp, size = unpack_qB(data, pos)
+            self.leader = "" if size else None
+        self.current_state_timestamp, size = unpack_qB(data, pos)
         pos += 9
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.members, pos = MemberMetadata._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.members = []
-        else:
-            raise kipwire.Malformed
+        self.members, pos = read_compact_structs(MemberMetadata, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_type)
-
+        add(pack_i(self.generation))
         if self.protocol is None:
-            protocol = b""
-            size = 0
+            add(b"\0")
         else:
             protocol = encode_text(self.protocol)
             size = len(protocol) + 1
-        add(pack_i(self.generation))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol)
         if self.leader is None:
-            leader = b""
-            size = 0
+            add(b"\0")
         else:
             leader = encode_text(self.leader)
             size = len(leader) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(leader)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(leader)
         add(pack_q(self.current_state_timestamp))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if members:
-            MemberMetadata._write_many(members, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(MemberMetadata, self.members, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["HeartbeatRequest"]
 
@@ -31,8 +27,6 @@ class HeartbeatRequest(kipwire.Message):
         member_id (string): Member id that the coordinator assigned when the member joined.
     """
 
-    __slots__ = ("group_id", "generation_id", "member_id")
-
     NAME = "HeartbeatRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 12
@@ -46,40 +40,35 @@ class HeartbeatRequest(kipwire.Message):
         kipwire.Field("generation_id", "GenerationId", "int32", default=0),
         kipwire.Field("member_id", "MemberId", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", generation_id: int = 0, member_id: str = "") -> None:
         self.group_id = group_id
         self.generation_id = generation_id
         self.member_id = member_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.generation_id, size = unpack_ih(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.generation_id, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.generation_id, size))

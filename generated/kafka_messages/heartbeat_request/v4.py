@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["HeartbeatRequest"]
 
@@ -39,8 +27,6 @@ class HeartbeatRequest(kipwire.Message):
             version 3 on, KIP-345). Default: null.
     """
 
-    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id")
-
     NAME = "HeartbeatRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 12
@@ -55,6 +41,7 @@ class HeartbeatRequest(kipwire.Message):
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, group_id: str = "", generation_id: int = 0, member_id: str = "", group_instance_id: str | None = None
@@ -65,79 +52,51 @@ class HeartbeatRequest(kipwire.Message):
         self.group_instance_id = group_instance_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.generation_id, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.generation_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.group_instance_id = data[pos:end].decode()
+            self.group_instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.group_instance_id = ""
         else:
-            message.group_instance_id = None
+            self.group_instance_id = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_i(self.generation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
         if self.group_instance_id is None:
-            group_instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_instance_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(group_instance_id)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRequest"]
 
@@ -47,15 +30,13 @@ class AlterableConfig(kipwire.Struct):
             is deleted.
     """
 
-    __slots__ = ("name", "config_operation", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "b", "text")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("config_operation", "ConfigOperation", "int8", default=0, map_key=True),
         kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", config_operation: int = 0, value: str | None = "") -> None:
         self.name = name
@@ -63,88 +44,47 @@ class AlterableConfig(kipwire.Struct):
         self.value = value
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterableConfig], int]:
-        items = []
-        patience = MANY
-        item: AlterableConfig
-        while count:
-            rows = AlterableConfig._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AlterableConfig, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.config_operation,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AlterableConfig, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.config_operation, size = unpack_bB(data, pos)
+        pos += 2
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.value = data[pos:end].decode()
+            pos = end
+        else:
+            self.value = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.config_operation, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    item.value = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterableConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterableConfig):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            if item.value is None:
-                value = b""
-                size = 0
-            else:
-                value = encode_text(item.value)
-                size = len(value) + 1
-            add(pack_b(item.config_operation))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_b(self.config_operation))
+        if self.value is None:
+            add(b"\0")
+        else:
+            value = encode_text(self.value)
+            size = len(value) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[AlterableConfig], rows: kipwire.Rows) -> None:
+        item: AlterableConfig
+        for item, (item.name, item.config_operation, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -159,82 +99,44 @@ class AlterConfigsResource(kipwire.Struct):
         configs ([]AlterableConfig): The changes to make to this resource's settings.
     """
 
-    __slots__ = ("resource_type", "resource_name", "configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
         kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
         kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = kipwire.DEFAULT
+        self, *, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = DEFAULT
     ) -> None:
         self.resource_type = resource_type
         self.resource_name = resource_name
-        self.configs = [] if configs is kipwire.DEFAULT else configs
+        self.configs = [] if configs is DEFAULT else configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AlterConfigsResource], int]:
-        items = []
-        for item in map(new, repeat(AlterConfigsResource, count)):
-            item.resource_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.resource_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.resource_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.configs, pos = read_compact_structs(AlterableConfig, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.configs, pos = AlterableConfig._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AlterConfigsResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AlterConfigsResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(pack_b(item.resource_type))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            configs = item.configs
-            if type(configs) is not list:
-                configs = as_list(configs)
-            size = len(configs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if configs:
-                AlterableConfig._write_many(configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(pack_b(self.resource_type))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        write_compact_structs(AlterableConfig, self.configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -247,8 +149,6 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
         resources ([]AlterConfigsResource): The resources to reconfigure.
         validate_only (bool): True to only check whether the changes would be accepted, without making them.
     """
-
-    __slots__ = ("resources", "validate_only")
 
     NAME = "IncrementalAlterConfigsRequest"
     TYPE = "request"
@@ -264,49 +164,26 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
         ),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, resources: list[AlterConfigsResource] = kipwire.DEFAULT, validate_only: bool = False) -> None:
-        self.resources = [] if resources is kipwire.DEFAULT else resources
+    def __init__(self, *, resources: list[AlterConfigsResource] = DEFAULT, validate_only: bool = False) -> None:
+        self.resources = [] if resources is DEFAULT else resources
         self.validate_only = validate_only
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.resources, pos = AlterConfigsResource._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.resources = []
-        else:
-            raise kipwire.Malformed
-
+        self.resources, pos = read_compact_structs(AlterConfigsResource, data, pos, size)
         validate_only, size = unpack_BB(data, pos)
         pos += 2
-        message.validate_only = FALSE_TRUE[validate_only]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resources = self.resources
-        if type(resources) is not list:
-            resources = as_list(resources)
-        size = len(resources) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if resources:
-            AlterConfigsResource._write_many(resources, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(AlterConfigsResource, self.resources, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["InitProducerIdRequest"]
 
@@ -29,10 +25,8 @@ class InitProducerIdRequest(kipwire.Message):
         transactional_id (string, nullable): Transactional id of the producer; null for a producer that is only
             idempotent.
         transaction_timeout_ms (int32): Milliseconds after which the coordinator aborts an unfinished transaction of
-            this producer; only relevant with a TransactionalId.
+            this producer; only relevant with a transactional_id.
     """
-
-    __slots__ = ("transactional_id", "transaction_timeout_ms")
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"
@@ -48,37 +42,33 @@ class InitProducerIdRequest(kipwire.Message):
         ),
         kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_id: str | None = "", transaction_timeout_ms: int = 0) -> None:
         self.transactional_id = transactional_id
         self.transaction_timeout_ms = transaction_timeout_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.transactional_id = None
+        if size == -1:
+            self.transactional_id = None
         else:
-            raise kipwire.Malformed
-
-        (message.transaction_timeout_ms,) = unpack_i(data, pos)
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.transactional_id = data[pos:end].decode()
+            pos = end
+        (self.transaction_timeout_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.transactional_id is None:
-            transactional_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
-
+            add(pack_h(size))
+            add(transactional_id)
         add(pack_i(self.transaction_timeout_ms))

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["InitProducerIdRequest"]
 
@@ -35,14 +23,12 @@ class InitProducerIdRequest(kipwire.Message):
         transactional_id (string, nullable): Transactional id of the producer; null for a producer that is only
             idempotent.
         transaction_timeout_ms (int32): Milliseconds after which the coordinator aborts an unfinished transaction of
-            this producer; only relevant with a TransactionalId.
+            this producer; only relevant with a transactional_id.
         producer_id (int64): Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has
             none. Default: -1.
-        producer_epoch (int16): Epoch that belongs to ProducerId, checked against the coordinator's (KIP-360); -1 if
+        producer_epoch (int16): Epoch that belongs to producer_id, checked against the coordinator's (KIP-360); -1 if
             there is none. Default: -1.
     """
-
-    __slots__ = ("transactional_id", "transaction_timeout_ms", "producer_id", "producer_epoch")
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"
@@ -66,6 +52,7 @@ class InitProducerIdRequest(kipwire.Message):
         kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -81,45 +68,31 @@ class InitProducerIdRequest(kipwire.Message):
         self.producer_epoch = producer_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
+            self.transactional_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.transactional_id = ""
         else:
-            message.transactional_id = None
-
-        message.transaction_timeout_ms, message.producer_id, message.producer_epoch, size = unpack_iqhB(data, pos)
+            self.transactional_id = "" if size else None
+        self.transaction_timeout_ms, self.producer_id, self.producer_epoch, size = unpack_iqhB(data, pos)
         pos += 15
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.transactional_id is None:
-            transactional_id = b""
-            size = 0
+            add(b"\0")
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(transactional_id)
         packed = pack_iqhx(self.transaction_timeout_ms, self.producer_id, self.producer_epoch)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,24 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["InitProducerIdRequest"]
 
@@ -37,25 +24,16 @@ class InitProducerIdRequest(kipwire.Message):
         transactional_id (string, nullable): Transactional id of the producer; null for a producer that is only
             idempotent.
         transaction_timeout_ms (int32): Milliseconds after which the coordinator aborts an unfinished transaction of
-            this producer; only relevant with a TransactionalId.
+            this producer; only relevant with a transactional_id.
         producer_id (int64): Producer id the client already holds and wants a new epoch for (KIP-360); -1 if it has
             none. Default: -1.
-        producer_epoch (int16): Epoch that belongs to ProducerId, checked against the coordinator's (KIP-360); -1 if
+        producer_epoch (int16): Epoch that belongs to producer_id, checked against the coordinator's (KIP-360); -1 if
             there is none. Default: -1.
         enable2_pc (bool): Whether the producer takes part in a two-phase commit run by an outside coordinator
             (KIP-939).
         keep_prepared_txn (bool): Whether a transaction still open under this transactional id is kept to be completed
             later instead of aborted (KIP-939).
     """
-
-    __slots__ = (
-        "transactional_id",
-        "transaction_timeout_ms",
-        "producer_id",
-        "producer_epoch",
-        "enable2_pc",
-        "keep_prepared_txn",
-    )
 
     NAME = "InitProducerIdRequest"
     TYPE = "request"
@@ -81,6 +59,7 @@ class InitProducerIdRequest(kipwire.Message):
         kipwire.Field("enable2_pc", "Enable2Pc", "bool", default=False),
         kipwire.Field("keep_prepared_txn", "KeepPreparedTxn", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -100,49 +79,34 @@ class InitProducerIdRequest(kipwire.Message):
         self.keep_prepared_txn = keep_prepared_txn
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
+            self.transactional_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.transactional_id = ""
         else:
-            message.transactional_id = None
-
-        (
-            message.transaction_timeout_ms,
-            message.producer_id,
-            message.producer_epoch,
-            enable2_pc,
-            keep_prepared_txn,
-            size,
-        ) = unpack_iqhBBB(data, pos)
+            self.transactional_id = "" if size else None
+        self.transaction_timeout_ms, self.producer_id, self.producer_epoch, enable2_pc, keep_prepared_txn, size = (
+            unpack_iqhBBB(data, pos)
+        )
         pos += 17
-        message.enable2_pc = FALSE_TRUE[enable2_pc]
-        message.keep_prepared_txn = FALSE_TRUE[keep_prepared_txn]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.enable2_pc = FALSE_TRUE[enable2_pc]
+        self.keep_prepared_txn = FALSE_TRUE[keep_prepared_txn]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.transactional_id is None:
-            transactional_id = b""
-            size = 0
+            add(b"\0")
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(transactional_id)
         packed = pack_iqhBBx(
             self.transaction_timeout_ms,
             self.producer_id,
@@ -150,10 +114,6 @@ class InitProducerIdRequest(kipwire.Message):
             BOOL_BYTE[self.enable2_pc],
             BOOL_BYTE[self.keep_prepared_txn],
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["InitProducerIdResponse"]
 
@@ -27,10 +22,8 @@ class InitProducerIdResponse(kipwire.Message):
             was violated.
         error_code (int16): Outcome of the whole request, e.g. that the producer was fenced; 0 if no error.
         producer_id (int64): Producer id to use from now on; -1 if the request failed. Default: -1.
-        producer_epoch (int16): Epoch to use together with ProducerId; older epochs are fenced off.
+        producer_epoch (int16): Epoch to use together with producer_id; older epochs are fenced off.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "producer_id", "producer_epoch")
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"
@@ -46,6 +39,7 @@ class InitProducerIdResponse(kipwire.Message):
         kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
         kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, throttle_time_ms: int = 0, error_code: int = 0, producer_id: int = -1, producer_epoch: int = 0
@@ -55,14 +49,10 @@ class InitProducerIdResponse(kipwire.Message):
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.producer_id, message.producer_epoch = unpack_ihqh(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch = unpack_ihqh(data, pos)
         pos += 16
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ihqh(self.throttle_time_ms, self.error_code, self.producer_id, self.producer_epoch))

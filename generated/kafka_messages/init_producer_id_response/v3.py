@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from . import v2
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
+from . import v2
 
 __all__ = ["InitProducerIdResponse"]
 

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["InitProducerIdResponse"]
 
@@ -27,21 +23,12 @@ class InitProducerIdResponse(kipwire.Message):
             was violated.
         error_code (int16): Outcome of the whole request, e.g. that the producer was fenced; 0 if no error.
         producer_id (int64): Producer id to use from now on; -1 if the request failed. Default: -1.
-        producer_epoch (int16): Epoch to use together with ProducerId; older epochs are fenced off.
+        producer_epoch (int16): Epoch to use together with producer_id; older epochs are fenced off.
         ongoing_txn_producer_id (int64): Producer id of the open transaction that was kept (KIP-939); -1 if there is
             none. Default: -1.
         ongoing_txn_producer_epoch (int16): Producer epoch of the open transaction that was kept (KIP-939); -1 if there
             is none. Default: -1.
     """
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "producer_id",
-        "producer_epoch",
-        "ongoing_txn_producer_id",
-        "ongoing_txn_producer_epoch",
-    )
 
     NAME = "InitProducerIdResponse"
     TYPE = "response"
@@ -59,6 +46,7 @@ class InitProducerIdResponse(kipwire.Message):
         kipwire.Field("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", default=-1, entity_type="producerId"),
         kipwire.Field("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -78,26 +66,21 @@ class InitProducerIdResponse(kipwire.Message):
         self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (
-            message.throttle_time_ms,
-            message.error_code,
-            message.producer_id,
-            message.producer_epoch,
-            message.ongoing_txn_producer_id,
-            message.ongoing_txn_producer_epoch,
+            self.throttle_time_ms,
+            self.error_code,
+            self.producer_id,
+            self.producer_epoch,
+            self.ongoing_txn_producer_id,
+            self.ongoing_txn_producer_epoch,
             size,
         ) = unpack_ihqhqhB(data, pos)
         pos += 27
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihqhqhx(
             self.throttle_time_ms,
             self.error_code,
@@ -106,10 +89,6 @@ class InitProducerIdResponse(kipwire.Message):
             self.ongoing_txn_producer_id,
             self.ongoing_txn_producer_epoch,
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
 
@@ -32,58 +29,43 @@ class JoinGroupRequestProtocol(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    __slots__ = ("name", "metadata")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", map_key=True),
         kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
         self.name = name
         self.metadata = metadata
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
-        items = []
-        for item in map(new, repeat(JoinGroupRequestProtocol, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.metadata = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.metadata = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[JoinGroupRequestProtocol], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, JoinGroupRequestProtocol):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            metadata = item.metadata
-            if type(metadata) is not bytes:
-                metadata = as_bytes(metadata)
-            size = len(metadata)
-            add(pack_i(size))
-            add(metadata)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        size = len(metadata)
+        add(pack_i(size))
+        add(metadata)
 
 
 class JoinGroupRequest(kipwire.Message):
@@ -99,8 +81,6 @@ class JoinGroupRequest(kipwire.Message):
         protocols ([]JoinGroupRequestProtocol): Protocols the member supports, most preferred first; for consumers these
             are the assignors.
     """
-
-    __slots__ = ("group_id", "session_timeout_ms", "member_id", "protocol_type", "protocols")
 
     NAME = "JoinGroupRequest"
     TYPE = "request"
@@ -119,6 +99,7 @@ class JoinGroupRequest(kipwire.Message):
             "protocols", "Protocols", "[]JoinGroupRequestProtocol", default=(), struct=JoinGroupRequestProtocol
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -127,74 +108,52 @@ class JoinGroupRequest(kipwire.Message):
         session_timeout_ms: int = 0,
         member_id: str = "",
         protocol_type: str = "",
-        protocols: list[JoinGroupRequestProtocol] = kipwire.DEFAULT,
+        protocols: list[JoinGroupRequestProtocol] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.session_timeout_ms = session_timeout_ms
         self.member_id = member_id
         self.protocol_type = protocol_type
-        self.protocols = [] if protocols is kipwire.DEFAULT else protocols
+        self.protocols = [] if protocols is DEFAULT else protocols
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.session_timeout_ms, size = unpack_ih(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.session_timeout_ms, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.protocol_type = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.protocol_type = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.protocols, pos = JoinGroupRequestProtocol._read_many(data, pos, size)
-        elif size == 0:
-            message.protocols = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.protocols, pos = read_structs(JoinGroupRequestProtocol, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.session_timeout_ms, size))
         add(member_id)
-
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type)
         add(pack_h(size))
         add(protocol_type)
-
-        protocols = self.protocols
-        if type(protocols) is not list:
-            protocols = as_list(protocols)
-        size = len(protocols)
-        add(pack_i(size))
-        if protocols:
-            JoinGroupRequestProtocol._write_many(protocols, add)
+        write_structs(JoinGroupRequestProtocol, self.protocols, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
 
@@ -41,89 +26,56 @@ class JoinGroupRequestProtocol(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    __slots__ = ("name", "metadata")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", metadata: bytes = b"") -> None:
         self.name = name
         self.metadata = metadata
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupRequestProtocol], int]:
-        items = []
-        for item in map(new, repeat(JoinGroupRequestProtocol, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.metadata = data[pos:end]
-                pos = end
-            elif size:
-                item.metadata = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[JoinGroupRequestProtocol], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, JoinGroupRequestProtocol):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            metadata = item.metadata
-            if type(metadata) is not bytes:
-                metadata = as_bytes(metadata)
-            size = len(metadata) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(metadata)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.metadata = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        size = len(metadata) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(metadata)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -145,16 +97,6 @@ class JoinGroupRequest(kipwire.Message):
         protocols ([]JoinGroupRequestProtocol): Protocols the member supports, most preferred first; for consumers these
             are the assignors.
     """
-
-    __slots__ = (
-        "group_id",
-        "session_timeout_ms",
-        "rebalance_timeout_ms",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocols",
-    )
 
     NAME = "JoinGroupRequest"
     TYPE = "request"
@@ -180,6 +122,7 @@ class JoinGroupRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -190,7 +133,7 @@ class JoinGroupRequest(kipwire.Message):
         member_id: str = "",
         group_instance_id: str | None = None,
         protocol_type: str = "",
-        protocols: list[JoinGroupRequestProtocol] = kipwire.DEFAULT,
+        protocols: list[JoinGroupRequestProtocol] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.session_timeout_ms = session_timeout_ms
@@ -198,119 +141,69 @@ class JoinGroupRequest(kipwire.Message):
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
-        self.protocols = [] if protocols is kipwire.DEFAULT else protocols
+        self.protocols = [] if protocols is DEFAULT else protocols
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.session_timeout_ms, message.rebalance_timeout_ms, size = unpack_iiB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.session_timeout_ms, self.rebalance_timeout_ms, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.group_instance_id = data[pos:end].decode()
+            self.group_instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.group_instance_id = ""
         else:
-            message.group_instance_id = None
-
+            self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.protocol_type = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.protocol_type = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.protocol_type = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.protocols, pos = JoinGroupRequestProtocol._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.protocols = []
-        else:
-            raise kipwire.Malformed
+        self.protocols, pos = read_compact_structs(JoinGroupRequestProtocol, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_ii(self.session_timeout_ms, self.rebalance_timeout_ms))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
         if self.group_instance_id is None:
-            group_instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(group_instance_id)
         protocol_type = encode_text(self.protocol_type)
         size = len(protocol_type) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(protocol_type)
-
-        protocols = self.protocols
-        if type(protocols) is not list:
-            protocols = as_list(protocols)
-        size = len(protocols) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if protocols:
-            JoinGroupRequestProtocol._write_many(protocols, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(JoinGroupRequestProtocol, self.protocols, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
@@ -34,80 +31,62 @@ class JoinGroupResponseMember(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "metadata")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
         kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.metadata = metadata
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
-        items = []
-        for item in map(new, repeat(JoinGroupResponseMember, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.group_instance_id = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.metadata = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.group_instance_id = None
-            else:
-                raise kipwire.Malformed
-
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.metadata = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[JoinGroupResponseMember], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, JoinGroupResponseMember):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = -1
-            else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(pack_h(-1))
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id)
             add(pack_h(size))
             add(group_instance_id)
-
-            metadata = item.metadata
-            if type(metadata) is not bytes:
-                metadata = as_bytes(metadata)
-            size = len(metadata)
-            add(pack_i(size))
-            add(metadata)
+        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        size = len(metadata)
+        add(pack_i(size))
+        add(metadata)
 
 
 class JoinGroupResponse(kipwire.Message):
@@ -129,8 +108,6 @@ class JoinGroupResponse(kipwire.Message):
             else.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "generation_id", "protocol_name", "leader", "member_id", "members")
-
     NAME = "JoinGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 11
@@ -148,6 +125,7 @@ class JoinGroupResponse(kipwire.Message):
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("members", "Members", "[]JoinGroupResponseMember", default=(), struct=JoinGroupResponseMember),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -158,7 +136,7 @@ class JoinGroupResponse(kipwire.Message):
         protocol_name: str = "",
         leader: str = "",
         member_id: str = "",
-        members: list[JoinGroupResponseMember] = kipwire.DEFAULT,
+        members: list[JoinGroupResponseMember] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -166,68 +144,46 @@ class JoinGroupResponse(kipwire.Message):
         self.protocol_name = protocol_name
         self.leader = leader
         self.member_id = member_id
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.generation_id, size = unpack_ihih(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.generation_id, size = unpack_ihih(data, pos)
         pos += 12
-        if size >= 0:
-            end = pos + size
-            message.protocol_name = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.protocol_name = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.leader = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.leader = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.members, pos = JoinGroupResponseMember._read_many(data, pos, size)
-        elif size == 0:
-            message.members = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.members, pos = read_structs(JoinGroupResponseMember, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         protocol_name = encode_text(self.protocol_name)
         size = len(protocol_name)
         add(pack_ihih(self.throttle_time_ms, self.error_code, self.generation_id, size))
         add(protocol_name)
-
         leader = encode_text(self.leader)
         size = len(leader)
         add(pack_h(size))
         add(leader)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_h(size))
         add(member_id)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members)
-        add(pack_i(size))
-        if members:
-            JoinGroupResponseMember._write_many(members, add)
+        write_structs(JoinGroupResponseMember, self.members, add)

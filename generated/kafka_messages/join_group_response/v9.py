@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
@@ -47,8 +30,6 @@ class JoinGroupResponseMember(kipwire.Struct):
             ConsumerProtocolSubscription.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "metadata")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
@@ -57,6 +38,7 @@ class JoinGroupResponseMember(kipwire.Struct):
         ),
         kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, metadata: bytes = b"") -> None:
         self.member_id = member_id
@@ -64,98 +46,61 @@ class JoinGroupResponseMember(kipwire.Struct):
         self.metadata = metadata
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[JoinGroupResponseMember], int]:
-        items = []
-        for item in map(new, repeat(JoinGroupResponseMember, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_instance_id = ""
-            else:
-                item.group_instance_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.metadata = data[pos:end]
-                pos = end
-            elif size:
-                item.metadata = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.group_instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[JoinGroupResponseMember], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, JoinGroupResponseMember):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = 0
             else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id) + 1
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.metadata = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(b"\0")
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
-
-            metadata = item.metadata
-            if type(metadata) is not bytes:
-                metadata = as_bytes(metadata)
-            size = len(metadata) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
-            else:
-                add(write_size(size))
-            add(metadata)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        metadata = self.metadata if type(self.metadata) is bytes else as_bytes(self.metadata)
+        size = len(metadata) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(metadata)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -183,18 +128,6 @@ class JoinGroupResponse(kipwire.Message):
             else.
     """
 
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "generation_id",
-        "protocol_type",
-        "protocol_name",
-        "leader",
-        "skip_assignment",
-        "member_id",
-        "members",
-    )
-
     NAME = "JoinGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 11
@@ -218,6 +151,7 @@ class JoinGroupResponse(kipwire.Message):
             "members", "Members", "[]JoinGroupResponseMember", default=(), struct=JoinGroupResponseMember, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -230,7 +164,7 @@ class JoinGroupResponse(kipwire.Message):
         leader: str = "",
         skip_assignment: bool = False,
         member_id: str = "",
-        members: list[JoinGroupResponseMember] = kipwire.DEFAULT,
+        members: list[JoinGroupResponseMember] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
@@ -240,125 +174,77 @@ class JoinGroupResponse(kipwire.Message):
         self.leader = leader
         self.skip_assignment = skip_assignment
         self.member_id = member_id
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, message.generation_id, size = unpack_ihiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, self.generation_id, size = unpack_ihiB(data, pos)
         pos += 11
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_type = data[pos:end].decode()
+            self.protocol_type = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_type = ""
         else:
-            message.protocol_type = None
-
+            self.protocol_type = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_name = data[pos:end].decode()
+            self.protocol_name = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_name = ""
         else:
-            message.protocol_name = None
-
+            self.protocol_name = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.leader = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.leader = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.leader = data[pos:end].decode()
+        pos = end
         skip_assignment, size = unpack_BB(data, pos)
         pos += 2
-        message.skip_assignment = FALSE_TRUE[skip_assignment]
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        self.skip_assignment = FALSE_TRUE[skip_assignment]
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.members, pos = JoinGroupResponseMember._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.members = []
-        else:
-            raise kipwire.Malformed
+        self.members, pos = read_compact_structs(JoinGroupResponseMember, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihi(self.throttle_time_ms, self.error_code, self.generation_id))
         if self.protocol_type is None:
-            protocol_type = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
-        add(pack_ihi(self.throttle_time_ms, self.error_code, self.generation_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_type)
         if self.protocol_name is None:
-            protocol_name = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_name)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_name)
         leader = encode_text(self.leader)
         size = len(leader) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(leader)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_B(BOOL_BYTE[self.skip_assignment]))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if members:
-            JoinGroupResponseMember._write_many(members, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(JoinGroupResponseMember, self.members, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["KRaftVersionRecord"]
 
@@ -29,8 +25,6 @@ class KRaftVersionRecord(kipwire.Message):
             voters to be changed dynamically.
     """
 
-    __slots__ = ("version", "kraft_version")
-
     NAME = "KRaftVersionRecord"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -42,29 +36,21 @@ class KRaftVersionRecord(kipwire.Message):
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("kraft_version", "KRaftVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, version: int = 0, kraft_version: int = 0) -> None:
         self.version = version
         self.kraft_version = kraft_version
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.kraft_version, size = unpack_hhB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.kraft_version, size = unpack_hhB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_hhx(self.version, self.kraft_version)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

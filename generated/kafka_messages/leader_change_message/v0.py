@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["Voter", "LeaderChangeMessage"]
 
@@ -28,48 +25,29 @@ class Voter(kipwire.Struct):
         voter_id (int32): Node id of the voter.
     """
 
-    __slots__ = ("voter_id",)
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, voter_id: int = 0) -> None:
         self.voter_id = voter_id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-        item: Voter
-        end = pos + 5 * count
-        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
-            items = [*map(new, repeat(Voter, count))]
-            rows = Voter._ROWS(data[pos:end])
-            for item, (item.voter_id,) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(Voter, count)):
-            item.voter_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.voter_id, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ix(self.voter_id)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[Voter], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Voter):
-                raise kipwire.Malformed
-            packed = pack_ix(item.voter_id)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
+        item: Voter
+        for item, (item.voter_id,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -85,8 +63,6 @@ class LeaderChangeMessage(kipwire.Message):
         granting_voters ([]Voter): Voters that gave the leader their vote, itself included.
     """
 
-    __slots__ = ("version", "leader_id", "voters", "granting_voters")
-
     NAME = "LeaderChangeMessage"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -100,74 +76,36 @@ class LeaderChangeMessage(kipwire.Message):
         kipwire.Field("voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True),
         kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", default=(), struct=Voter, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         version: int = 0,
         leader_id: int = 0,
-        voters: list[Voter] = kipwire.DEFAULT,
-        granting_voters: list[Voter] = kipwire.DEFAULT,
+        voters: list[Voter] = DEFAULT,
+        granting_voters: list[Voter] = DEFAULT,
     ) -> None:
         self.version = version
         self.leader_id = leader_id
-        self.voters = [] if voters is kipwire.DEFAULT else voters
-        self.granting_voters = [] if granting_voters is kipwire.DEFAULT else granting_voters
+        self.voters = [] if voters is DEFAULT else voters
+        self.granting_voters = [] if granting_voters is DEFAULT else granting_voters
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.leader_id, size = unpack_hiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.leader_id, size = unpack_hiB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.voters, pos = Voter._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.voters = []
-        else:
-            raise kipwire.Malformed
-
+        self.voters, pos = read_compact_structs(Voter, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.granting_voters, pos = Voter._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.granting_voters = []
-        else:
-            raise kipwire.Malformed
+        self.granting_voters, pos = read_compact_structs(Voter, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        voters = self.voters
-        if type(voters) is not list:
-            voters = as_list(voters)
-        size = len(voters) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_hi(self.version, self.leader_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if voters:
-            Voter._write_many(voters, add)
-
-        granting_voters = self.granting_voters
-        if type(granting_voters) is not list:
-            granting_voters = as_list(granting_voters)
-        size = len(granting_voters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if granting_voters:
-            Voter._write_many(granting_voters, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Voter, self.voters, add)
+        write_compact_structs(Voter, self.granting_voters, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

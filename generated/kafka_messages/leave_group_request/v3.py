@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class MemberIdentity(kipwire.Struct):
@@ -30,60 +26,47 @@ class MemberIdentity(kipwire.Struct):
             Default: null.
     """
 
-    __slots__ = ("member_id", "group_instance_id")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
-        items = []
-        for item in map(new, repeat(MemberIdentity, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.group_instance_id = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.group_instance_id = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberIdentity], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberIdentity):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = -1
-            else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(pack_h(-1))
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id)
             add(pack_h(size))
             add(group_instance_id)
 
@@ -97,8 +80,6 @@ class LeaveGroupRequest(kipwire.Message):
         members ([]MemberIdentity): The members that leave or are to be removed. Since version 3.
     """
 
-    __slots__ = ("group_id", "members")
-
     NAME = "LeaveGroupRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 13
@@ -111,43 +92,28 @@ class LeaveGroupRequest(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("members", "Members", "[]MemberIdentity", default=(), struct=MemberIdentity),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = DEFAULT) -> None:
         self.group_id = group_id
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.members, pos = MemberIdentity._read_many(data, pos, size)
-        elif size == 0:
-            message.members = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.members, pos = read_structs(MemberIdentity, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members)
-        add(pack_i(size))
-        if members:
-            MemberIdentity._write_many(members, add)
+        write_structs(MemberIdentity, self.members, add)

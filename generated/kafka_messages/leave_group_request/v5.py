@@ -3,26 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
 
@@ -38,15 +24,13 @@ class MemberIdentity(kipwire.Struct):
             Since version 5 (KIP-800). Default: null.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "reason")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "text")
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
         kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = None, reason: str | None = None) -> None:
         self.member_id = member_id
@@ -54,109 +38,63 @@ class MemberIdentity(kipwire.Struct):
         self.reason = reason
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberIdentity], int]:
-        items = []
-        patience = MANY
-        item: MemberIdentity
-        while count:
-            rows = MemberIdentity._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(MemberIdentity, taken))]
-                for (
-                    item,
-                    item.member_id,
-                    item.group_instance_id,
-                    item.reason,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(MemberIdentity, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.member_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.member_id = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.group_instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.reason = data[pos:end].decode()
+            pos = end
+        else:
+            self.reason = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.group_instance_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.group_instance_id = ""
-                else:
-                    item.group_instance_id = None
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.reason = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.reason = ""
-                else:
-                    item.reason = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberIdentity], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberIdentity):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = 0
-            else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(b"\0")
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
-
-            if item.reason is None:
-                reason = b""
-                size = 0
-            else:
-                reason = encode_text(item.reason)
-                size = len(reason) + 1
+        if self.reason is None:
+            add(b"\0")
+        else:
+            reason = encode_text(self.reason)
+            size = len(reason) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(reason)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[MemberIdentity], rows: kipwire.Rows) -> None:
+        item: MemberIdentity
+        for item, (item.member_id, item.group_instance_id, item.reason) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -170,8 +108,6 @@ class LeaveGroupRequest(kipwire.Message):
         members ([]MemberIdentity): The members that leave or are to be removed. Since version 3.
     """
 
-    __slots__ = ("group_id", "members")
-
     NAME = "LeaveGroupRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 13
@@ -184,63 +120,33 @@ class LeaveGroupRequest(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field("members", "Members", "[]MemberIdentity", default=(), struct=MemberIdentity, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", members: list[MemberIdentity] = DEFAULT) -> None:
         self.group_id = group_id
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.members, pos = MemberIdentity._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.members = []
-        else:
-            raise kipwire.Malformed
+        self.members, pos = read_compact_structs(MemberIdentity, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if members:
-            MemberIdentity._write_many(members, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(MemberIdentity, self.members, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -26,8 +21,6 @@ class LeaveGroupResponse(kipwire.Message):
         error_code (int16): Outcome of the request as a whole; 0 means no error.
     """
 
-    __slots__ = ("error_code",)
-
     NAME = "LeaveGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 13
@@ -37,16 +30,15 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0) -> None:
         self.error_code = error_code
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.error_code,) = unpack_h(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.error_code,) = unpack_h(data, pos)
         pos += 2
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.error_code))

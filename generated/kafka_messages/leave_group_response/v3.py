@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_ihi = struct.Struct(">ihi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_ihi = struct.Struct(">ihi").pack
+pack_ih = struct.Struct(">ih").pack
 
 
 class MemberResponse(kipwire.Struct):
@@ -30,69 +27,54 @@ class MemberResponse(kipwire.Struct):
         error_code (int16): Outcome for this member; 0 means no error.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "error_code")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberResponse], int]:
-        items = []
-        for item in map(new, repeat(MemberResponse, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.group_instance_id = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        (self.error_code,) = unpack_h(data, pos)
+        pos += 2
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_instance_id = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.group_instance_id = None
-            else:
-                raise kipwire.Malformed
-
-            (item.error_code,) = unpack_h(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberResponse):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = -1
-            else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(pack_h(-1))
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id)
             add(pack_h(size))
             add(group_instance_id)
-
-            add(pack_h(item.error_code))
+        add(pack_h(self.error_code))
 
 
 class LeaveGroupResponse(kipwire.Message):
@@ -104,8 +86,6 @@ class LeaveGroupResponse(kipwire.Message):
         error_code (int16): Outcome of the request as a whole; 0 means no error.
         members ([]MemberResponse): Outcomes for the single members. Since version 3.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "members")
 
     NAME = "LeaveGroupResponse"
     TYPE = "response"
@@ -120,32 +100,21 @@ class LeaveGroupResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("members", "Members", "[]MemberResponse", default=(), struct=MemberResponse),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihi(data, pos)
         pos += 10
-        if size > 0:
-            message.members, pos = MemberResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.members = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.members, pos = read_structs(MemberResponse, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members)
-        add(pack_ihi(self.throttle_time_ms, self.error_code, size))
-        if members:
-            MemberResponse._write_many(members, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
+        write_structs(MemberResponse, self.members, add)

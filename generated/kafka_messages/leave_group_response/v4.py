@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
@@ -43,15 +28,13 @@ class MemberResponse(kipwire.Struct):
         error_code (int16): Outcome for this member; 0 means no error.
     """
 
-    __slots__ = ("member_id", "group_instance_id", "error_code")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "h")
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True, compact=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", group_instance_id: str | None = "", error_code: int = 0) -> None:
         self.member_id = member_id
@@ -59,90 +42,49 @@ class MemberResponse(kipwire.Struct):
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MemberResponse], int]:
-        items = []
-        patience = MANY
-        item: MemberResponse
-        while count:
-            rows = MemberResponse._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(MemberResponse, taken))]
-                for (
-                    item,
-                    item.member_id,
-                    item.group_instance_id,
-                    item.error_code,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(MemberResponse, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.member_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.member_id = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.group_instance_id = "" if size else None
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.group_instance_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.group_instance_id = ""
-                else:
-                    item.group_instance_id = None
-
-                item.error_code, size = unpack_hB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MemberResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MemberResponse):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.group_instance_id is None:
-                group_instance_id = b""
-                size = 0
-            else:
-                group_instance_id = encode_text(item.group_instance_id)
-                size = len(group_instance_id) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        if self.group_instance_id is None:
+            add(b"\0")
+        else:
+            group_instance_id = encode_text(self.group_instance_id)
+            size = len(group_instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(group_instance_id)
+        packed = pack_hx(self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_hx(item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[MemberResponse], rows: kipwire.Rows) -> None:
+        item: MemberResponse
+        for item, (item.member_id, item.group_instance_id, item.error_code) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -157,8 +99,6 @@ class LeaveGroupResponse(kipwire.Message):
         members ([]MemberResponse): Outcomes for the single members. Since version 3.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "members")
-
     NAME = "LeaveGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 13
@@ -172,49 +112,26 @@ class LeaveGroupResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("members", "Members", "[]MemberResponse", default=(), struct=MemberResponse, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, members: list[MemberResponse] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.members, pos = MemberResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.members = []
-        else:
-            raise kipwire.Malformed
+        self.members, pos = read_compact_structs(MemberResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        members = self.members
-        if type(members) is not list:
-            members = as_list(members)
-        size = len(members) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if members:
-            MemberResponse._write_many(members, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(MemberResponse, self.members, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

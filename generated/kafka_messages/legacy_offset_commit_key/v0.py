@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["LegacyOffsetCommitKey"]
 
@@ -31,8 +27,6 @@ class LegacyOffsetCommitKey(kipwire.Message):
         partition (int32): Number of the partition within the topic.
     """
 
-    __slots__ = ("group", "topic", "partition")
-
     NAME = "LegacyOffsetCommitKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 0
@@ -45,46 +39,39 @@ class LegacyOffsetCommitKey(kipwire.Message):
         kipwire.Field("topic", "topic", "string", default=""),
         kipwire.Field("partition", "partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group: str = "", topic: str = "", partition: int = 0) -> None:
         self.group = group
         self.topic = topic
         self.partition = partition
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.topic = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.partition,) = unpack_i(data, pos)
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (self.partition,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group = encode_text(self.group)
         size = len(group)
         add(pack_h(size))
         add(group)
-
         topic = encode_text(self.topic)
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
         add(pack_i(self.partition))

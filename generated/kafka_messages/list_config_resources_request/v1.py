@@ -3,23 +3,11 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT8,
-    UNPACK_INT8,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["ListConfigResourcesRequest"]
 
@@ -33,8 +21,6 @@ class ListConfigResourcesRequest(kipwire.Message):
             asks for all supported types. Since version 1.
     """
 
-    __slots__ = ("resource_types",)
-
     NAME = "ListConfigResourcesRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 74
@@ -44,45 +30,27 @@ class ListConfigResourcesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8", default=(), compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, resource_types: list[int] = kipwire.DEFAULT) -> None:
-        self.resource_types = [] if resource_types is kipwire.DEFAULT else resource_types
+    def __init__(self, *, resource_types: list[int] = DEFAULT) -> None:
+        self.resource_types = [] if resource_types is DEFAULT else resource_types
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.resource_types = [*UNPACK_INT8[size - 1](data, pos)]
-            pos += (size - 1) * 1
-        elif size == 1:
-            message.resource_types = []
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.resource_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 1
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        resource_types = self.resource_types
-        if type(resource_types) is not list:
-            resource_types = as_list(resource_types)
+    def _write(self, add: kipwire.Add) -> None:
+        resource_types = self.resource_types if type(self.resource_types) is list else as_list(self.resource_types)
         size = len(resource_types) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if resource_types:
-            add(PACK_INT8[len(resource_types)](*resource_types))
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(PACK_INT8[len(resource_types)](*resource_types))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

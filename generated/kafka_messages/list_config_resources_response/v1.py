@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
 
@@ -43,81 +28,44 @@ class ConfigResource(kipwire.Struct):
             version 0 always client metrics, the default 16. Default: 16.
     """
 
-    __slots__ = ("resource_name", "resource_type")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "b")
     FIELDS = (
         kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
         kipwire.Field("resource_type", "ResourceType", "int8", default=16, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, resource_name: str = "", resource_type: int = 16) -> None:
         self.resource_name = resource_name
         self.resource_type = resource_type
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.resource_name = data[pos:end].decode()
+        pos = end
+        self.resource_type, size = unpack_bB(data, pos)
+        pos += 2
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        resource_name = encode_text(self.resource_name)
+        size = len(resource_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(resource_name)
+        packed = pack_bx(self.resource_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ConfigResource], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[ConfigResource], rows: kipwire.Rows) -> None:
         item: ConfigResource
-        while count:
-            rows = ConfigResource._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ConfigResource, taken))]
-                for (
-                    item,
-                    item.resource_name,
-                    item.resource_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ConfigResource, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.resource_name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.resource_name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.resource_type, size = unpack_bB(data, pos)
-                pos += 2
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ConfigResource], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ConfigResource):
-                raise kipwire.Malformed
-            resource_name = encode_text(item.resource_name)
-            size = len(resource_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(resource_name)
-
-            packed = pack_bx(item.resource_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.resource_name, item.resource_type) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -131,8 +79,6 @@ class ListConfigResourcesResponse(kipwire.Message):
         error_code (int16): Outcome of the whole request; 0 means no error.
         config_resources ([]ConfigResource): The resources found.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "config_resources")
 
     NAME = "ListConfigResourcesResponse"
     TYPE = "response"
@@ -149,53 +95,26 @@ class ListConfigResourcesResponse(kipwire.Message):
             "config_resources", "ConfigResources", "[]ConfigResource", default=(), struct=ConfigResource, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        error_code: int = 0,
-        config_resources: list[ConfigResource] = kipwire.DEFAULT,
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, config_resources: list[ConfigResource] = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.config_resources = [] if config_resources is kipwire.DEFAULT else config_resources
+        self.config_resources = [] if config_resources is DEFAULT else config_resources
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.config_resources, pos = ConfigResource._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.config_resources = []
-        else:
-            raise kipwire.Malformed
+        self.config_resources, pos = read_compact_structs(ConfigResource, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        config_resources = self.config_resources
-        if type(config_resources) is not list:
-            config_resources = as_list(config_resources)
-        size = len(config_resources) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if config_resources:
-            ConfigResource._write_many(config_resources, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(ConfigResource, self.config_resources, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

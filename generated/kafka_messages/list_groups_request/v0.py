@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import new
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
 
 __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(kipwire.Message):
     """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker."""
-
-    __slots__ = ()
 
     NAME = "ListGroupsRequest"
     TYPE = "request"
@@ -28,16 +22,15 @@ class ListGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = ()
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self) -> None:
         pass
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
 
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
 
         pass

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ListGroupsRequest"]
 
 
 class ListGroupsRequest(kipwire.Message):
     """Asks a broker for the groups it coordinates; to see all groups of a cluster, an admin client asks every broker."""
-
-    __slots__ = ()
 
     NAME = "ListGroupsRequest"
     TYPE = "request"
@@ -28,24 +23,17 @@ class ListGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = ()
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self) -> None:
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
+    def _read(self, data: bytes, pos: int) -> int:
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,24 +3,11 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["ListGroupsRequest"]
 
@@ -33,8 +20,6 @@ class ListGroupsRequest(kipwire.Message):
             Since version 4 (KIP-518).
     """
 
-    __slots__ = ("states_filter",)
-
     NAME = "ListGroupsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 16
@@ -44,59 +29,21 @@ class ListGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string", default=(), compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, states_filter: list[str] = kipwire.DEFAULT) -> None:
-        self.states_filter = [] if states_filter is kipwire.DEFAULT else states_filter
+    def __init__(self, *, states_filter: list[str] = DEFAULT) -> None:
+        self.states_filter = [] if states_filter is DEFAULT else states_filter
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            states_filter = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                states_filter.append(data[pos:end].decode())
-                pos = end
-            message.states_filter = states_filter
-        elif size == 1:
-            message.states_filter = []
-        else:
-            raise kipwire.Malformed
+        self.states_filter, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        states_filter = self.states_filter
-        if type(states_filter) is not list:
-            states_filter = as_list(states_filter)
-        size = len(states_filter) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if states_filter:
-            for text in states_filter:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.states_filter, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

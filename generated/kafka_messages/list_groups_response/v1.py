@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_ihi = struct.Struct(">ihi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_ihi = struct.Struct(">ihi").pack
+pack_ih = struct.Struct(">ih").pack
 
 
 class ListedGroup(kipwire.Struct):
@@ -30,56 +27,43 @@ class ListedGroup(kipwire.Struct):
             example for a group that only stores offsets.
     """
 
-    __slots__ = ("group_id", "protocol_type")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", protocol_type: str = "") -> None:
         self.group_id = group_id
         self.protocol_type = protocol_type
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
-        items = []
-        for item in map(new, repeat(ListedGroup, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.group_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.protocol_type = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListedGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id)
-            add(pack_h(size))
-            add(group_id)
-
-            protocol_type = encode_text(item.protocol_type)
-            size = len(protocol_type)
-            add(pack_h(size))
-            add(protocol_type)
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id)
+        add(pack_h(size))
+        add(group_id)
+        protocol_type = encode_text(self.protocol_type)
+        size = len(protocol_type)
+        add(pack_h(size))
+        add(protocol_type)
 
 
 class ListGroupsResponse(kipwire.Message):
@@ -92,8 +76,6 @@ class ListGroupsResponse(kipwire.Message):
         error_code (int16): Outcome of the whole listing; 0 = no error.
         groups ([]ListedGroup): The groups found, each with its main traits.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "groups")
 
     NAME = "ListGroupsResponse"
     TYPE = "response"
@@ -108,32 +90,19 @@ class ListGroupsResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("groups", "Groups", "[]ListedGroup", default=(), struct=ListedGroup),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihi(data, pos)
         pos += 10
-        if size > 0:
-            message.groups, pos = ListedGroup._read_many(data, pos, size)
-        elif size == 0:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.groups, pos = read_structs(ListedGroup, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups)
-        add(pack_ihi(self.throttle_time_ms, self.error_code, size))
-        if groups:
-            ListedGroup._write_many(groups, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
+        write_structs(ListedGroup, self.groups, add)

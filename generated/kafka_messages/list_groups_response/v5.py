@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
 
@@ -45,16 +30,14 @@ class ListedGroup(kipwire.Struct):
             (KIP-848).
     """
 
-    __slots__ = ("group_id", "protocol_type", "group_state", "group_type")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "text", "text")
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
         kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
         kipwire.Field("group_state", "GroupState", "string", default="", compact=True, ignorable=True),
         kipwire.Field("group_type", "GroupType", "string", default="", compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, group_id: str = "", protocol_type: str = "", group_state: str = "", group_type: str = ""
@@ -65,120 +48,62 @@ class ListedGroup(kipwire.Struct):
         self.group_type = group_type
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.protocol_type = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_state = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_type = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        protocol_type = encode_text(self.protocol_type)
+        size = len(protocol_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(protocol_type)
+        group_state = encode_text(self.group_state)
+        size = len(group_state) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_state)
+        group_type = encode_text(self.group_type)
+        size = len(group_type) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_type)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListedGroup], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[ListedGroup], rows: kipwire.Rows) -> None:
         item: ListedGroup
-        while count:
-            rows = ListedGroup._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(ListedGroup, taken))]
-                for (
-                    item,
-                    item.group_id,
-                    item.protocol_type,
-                    item.group_state,
-                    item.group_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(ListedGroup, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.group_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.group_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.protocol_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.protocol_type = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.group_state = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.group_state = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.group_type = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.group_type = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListedGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            protocol_type = encode_text(item.protocol_type)
-            size = len(protocol_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(protocol_type)
-
-            group_state = encode_text(item.group_state)
-            size = len(group_state) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_state)
-
-            group_type = encode_text(item.group_type)
-            size = len(group_type) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_type)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.group_id, item.protocol_type, item.group_state, item.group_type) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -194,8 +119,6 @@ class ListGroupsResponse(kipwire.Message):
         groups ([]ListedGroup): The groups found, each with its main traits.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "groups")
-
     NAME = "ListGroupsResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 16
@@ -209,49 +132,24 @@ class ListGroupsResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("groups", "Groups", "[]ListedGroup", default=(), struct=ListedGroup, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, groups: list[ListedGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = ListedGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(ListedGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            ListedGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(ListedGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

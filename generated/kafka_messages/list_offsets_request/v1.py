@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
@@ -21,7 +18,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 unpack_iq = struct.Struct(">iq").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 pack_iq = struct.Struct(">iq").pack
 
 
@@ -35,45 +31,30 @@ class ListOffsetsPartition(kipwire.Struct):
             tiered (9), -6 earliest pending upload (11).
     """
 
-    __slots__ = ("partition_index", "timestamp")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, timestamp: int = 0) -> None:
         self.partition_index = partition_index
         self.timestamp = timestamp
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
-        item: ListOffsetsPartition
-        end = pos + 12 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(ListOffsetsPartition, count))]
-            rows = ListOffsetsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.timestamp,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(ListOffsetsPartition, count)):
-            item.partition_index, item.timestamp = unpack_iq(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.timestamp = unpack_iq(data, pos)
+        pos += 12
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iq(self.partition_index, self.timestamp))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsPartition):
-                raise kipwire.Malformed
-            add(pack_iq(item.partition_index, item.timestamp))
+    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
+        item: ListOffsetsPartition
+        for item, (item.partition_index, item.timestamp) in zip(items, rows):
+            pass
 
 
 class ListOffsetsTopic(kipwire.Struct):
@@ -84,59 +65,36 @@ class ListOffsetsTopic(kipwire.Struct):
         partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", default=(), struct=ListOffsetsPartition),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
-        items = []
-        for item in map(new, repeat(ListOffsetsTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(ListOffsetsPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = ListOffsetsPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                ListOffsetsPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(ListOffsetsPartition, self.partitions, add)
 
 
 class ListOffsetsRequest(kipwire.Message):
@@ -147,8 +105,6 @@ class ListOffsetsRequest(kipwire.Message):
         replica_id (int32): Broker id if a replica is asking; -1 for ordinary clients.
         topics ([]ListOffsetsTopic): The topics to look up.
     """
-
-    __slots__ = ("replica_id", "topics")
 
     NAME = "ListOffsetsRequest"
     TYPE = "request"
@@ -162,29 +118,18 @@ class ListOffsetsRequest(kipwire.Message):
         kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", default=(), struct=ListOffsetsTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, replica_id: int = 0, topics: list[ListOffsetsTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, replica_id: int = 0, topics: list[ListOffsetsTopic] = DEFAULT) -> None:
         self.replica_id = replica_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.replica_id, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = ListOffsetsTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(ListOffsetsTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.replica_id, size))
-        if topics:
-            ListOffsetsTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.replica_id))
+        write_structs(ListOffsetsTopic, self.topics, add)

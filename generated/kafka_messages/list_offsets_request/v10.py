@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
@@ -47,15 +33,13 @@ class ListOffsetsPartition(kipwire.Struct):
             tiered (9), -6 earliest pending upload (11).
     """
 
-    __slots__ = ("partition_index", "current_leader_epoch", "timestamp")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iiqx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, current_leader_epoch: int = -1, timestamp: int = 0) -> None:
         self.partition_index = partition_index
@@ -63,42 +47,21 @@ class ListOffsetsPartition(kipwire.Struct):
         self.timestamp = timestamp
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartition], int]:
-        item: ListOffsetsPartition
-        end = pos + 17 * count
-        if count > 3 and data[pos + 16 : end : 17].count(0) == count:
-            items = [*map(new, repeat(ListOffsetsPartition, count))]
-            rows = ListOffsetsPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.current_leader_epoch,
-                item.timestamp,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ListOffsetsPartition, count)):
-            item.partition_index, item.current_leader_epoch, item.timestamp, size = unpack_iiqB(data, pos)
-            pos += 17
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.current_leader_epoch, self.timestamp, size = unpack_iiqB(data, pos)
+        pos += 17
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iiqx(self.partition_index, self.current_leader_epoch, self.timestamp)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsPartition):
-                raise kipwire.Malformed
-            packed = pack_iiqx(item.partition_index, item.current_leader_epoch, item.timestamp)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ListOffsetsPartition], rows: kipwire.Rows) -> None:
+        item: ListOffsetsPartition
+        for item, (item.partition_index, item.current_leader_epoch, item.timestamp) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -111,8 +74,6 @@ class ListOffsetsTopic(kipwire.Struct):
         partitions ([]ListOffsetsPartition): The partitions of the topic to look up, each with its own timestamp.
     """
 
-    __slots__ = ("name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -120,70 +81,34 @@ class ListOffsetsTopic(kipwire.Struct):
             "partitions", "Partitions", "[]ListOffsetsPartition", default=(), struct=ListOffsetsPartition, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopic], int]:
-        items = []
-        for item in map(new, repeat(ListOffsetsTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(ListOffsetsPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = ListOffsetsPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                ListOffsetsPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(ListOffsetsPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -201,8 +126,6 @@ class ListOffsetsRequest(kipwire.Message):
             10 (KIP-1075).
     """
 
-    __slots__ = ("replica_id", "isolation_level", "topics", "timeout_ms")
-
     NAME = "ListOffsetsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 2
@@ -217,58 +140,35 @@ class ListOffsetsRequest(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", default=(), struct=ListOffsetsTopic, compact=True),
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         replica_id: int = 0,
         isolation_level: int = 0,
-        topics: list[ListOffsetsTopic] = kipwire.DEFAULT,
+        topics: list[ListOffsetsTopic] = DEFAULT,
         timeout_ms: int = 0,
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.timeout_ms = timeout_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.replica_id, message.isolation_level, size = unpack_ibB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, self.isolation_level, size = unpack_ibB(data, pos)
         pos += 6
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = ListOffsetsTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.timeout_ms, size = unpack_iB(data, pos)
+        self.topics, pos = read_compact_structs(ListOffsetsTopic, data, pos, size)
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ib(self.replica_id, self.isolation_level))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            ListOffsetsTopic._write_many(topics, add)
-
+        write_compact_structs(ListOffsetsTopic, self.topics, add)
         packed = pack_ix(self.timeout_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v10
 from .v10 import ListOffsetsPartition, ListOffsetsTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ihqq = struct.Struct(">ihqq").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class ListOffsetsPartitionResponse(kipwire.Struct):
@@ -36,16 +32,14 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         offset (int64): The offset found; -1 = no record fits the timestamp asked for. Default: -1.
     """
 
-    __slots__ = ("partition_index", "error_code", "timestamp", "offset")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ihqq").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
         kipwire.Field("offset", "Offset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0, timestamp: int = -1, offset: int = -1) -> None:
         self.partition_index = partition_index
@@ -53,34 +47,19 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         self.timestamp = timestamp
         self.offset = offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
-        item: ListOffsetsPartitionResponse
-        end = pos + 22 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]
-            rows = ListOffsetsPartitionResponse._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-                item.timestamp,
-                item.offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(ListOffsetsPartitionResponse, count)):
-            item.partition_index, item.error_code, item.timestamp, item.offset = unpack_ihqq(data, pos)
-            pos += 22
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, self.timestamp, self.offset = unpack_ihqq(data, pos)
+        pos += 22
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihqq(self.partition_index, self.error_code, self.timestamp, self.offset))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsPartitionResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsPartitionResponse):
-                raise kipwire.Malformed
-            add(pack_ihqq(item.partition_index, item.error_code, item.timestamp, item.offset))
+    def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
+        item: ListOffsetsPartitionResponse
+        for item, (item.partition_index, item.error_code, item.timestamp, item.offset) in zip(items, rows):
+            pass
 
 
 class ListOffsetsTopicResponse(kipwire.Struct):
@@ -90,8 +69,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -104,52 +81,31 @@ class ListOffsetsTopicResponse(kipwire.Struct):
             struct=ListOffsetsPartitionResponse,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(ListOffsetsTopicResponse, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(ListOffsetsPartitionResponse, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = ListOffsetsPartitionResponse._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsTopicResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                ListOffsetsPartitionResponse._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(ListOffsetsPartitionResponse, self.partitions, add)
 
 
 class ListOffsetsResponse(kipwire.Message):
@@ -160,8 +116,6 @@ class ListOffsetsResponse(kipwire.Message):
             no quota was violated. Since version 2.
         topics ([]ListOffsetsTopicResponse): The topics looked up.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "ListOffsetsResponse"
     TYPE = "response"
@@ -175,29 +129,18 @@ class ListOffsetsResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", default=(), struct=ListOffsetsTopicResponse),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = ListOffsetsTopicResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(ListOffsetsTopicResponse, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            ListOffsetsTopicResponse._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(ListOffsetsTopicResponse, self.topics, add)

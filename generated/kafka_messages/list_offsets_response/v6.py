@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
@@ -46,10 +32,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
             Since version 4 (KIP-320); -1 = unknown. Default: -1.
     """
 
-    __slots__ = ("partition_index", "error_code", "timestamp", "offset", "leader_epoch")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ihqqix").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -57,6 +40,7 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         kipwire.Field("offset", "Offset", "int64", default=-1),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -74,46 +58,25 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsPartitionResponse], int]:
-        item: ListOffsetsPartitionResponse
-        end = pos + 27 * count
-        if count > 3 and data[pos + 26 : end : 27].count(0) == count:
-            items = [*map(new, repeat(ListOffsetsPartitionResponse, count))]
-            rows = ListOffsetsPartitionResponse._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-                item.timestamp,
-                item.offset,
-                item.leader_epoch,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(ListOffsetsPartitionResponse, count)):
-            item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch, size = unpack_ihqqiB(
-                data, pos
-            )
-            pos += 27
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch, size = unpack_ihqqiB(
+            data, pos
+        )
+        pos += 27
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ihqqix(self.partition_index, self.error_code, self.timestamp, self.offset, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsPartitionResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsPartitionResponse):
-                raise kipwire.Malformed
-            packed = pack_ihqqix(item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[ListOffsetsPartitionResponse], rows: kipwire.Rows) -> None:
+        item: ListOffsetsPartitionResponse
+        for item, (item.partition_index, item.error_code, item.timestamp, item.offset, item.leader_epoch) in zip(
+            items, rows
+        ):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -125,8 +88,6 @@ class ListOffsetsTopicResponse(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]ListOffsetsPartitionResponse): Result per partition of the topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -140,70 +101,34 @@ class ListOffsetsTopicResponse(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[ListOffsetsPartitionResponse] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ListOffsetsTopicResponse], int]:
-        items = []
-        for item in map(new, repeat(ListOffsetsTopicResponse, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(ListOffsetsPartitionResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = ListOffsetsPartitionResponse._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ListOffsetsTopicResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ListOffsetsTopicResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                ListOffsetsPartitionResponse._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(ListOffsetsPartitionResponse, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -216,8 +141,6 @@ class ListOffsetsResponse(kipwire.Message):
             no quota was violated. Since version 2.
         topics ([]ListOffsetsTopicResponse): The topics looked up.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "ListOffsetsResponse"
     TYPE = "response"
@@ -233,46 +156,23 @@ class ListOffsetsResponse(kipwire.Message):
             "topics", "Topics", "[]ListOffsetsTopicResponse", default=(), struct=ListOffsetsTopicResponse, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[ListOffsetsTopicResponse] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = ListOffsetsTopicResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(ListOffsetsTopicResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            ListOffsetsTopicResponse._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(ListOffsetsTopicResponse, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

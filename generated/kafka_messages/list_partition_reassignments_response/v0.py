@@ -4,34 +4,20 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_string_size
 
 __all__ = ["OngoingPartitionReassignment", "OngoingTopicReassignment", "ListPartitionReassignmentsResponse"]
 
 unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
+pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
+pack_OngoingPartitionReassignment = RowPackers("i", "*i", "*i", "*i")
 
 
 class OngoingPartitionReassignment(kipwire.Struct):
@@ -44,11 +30,7 @@ class OngoingPartitionReassignment(kipwire.Struct):
         removing_replicas ([]int32): Brokers whose replicas will go when the reassignment completes.
     """
 
-    __slots__ = ("partition_index", "replicas", "adding_replicas", "removing_replicas")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "*i", "*i", "*i")
-    _PACK = RowPackers("i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("replicas", "Replicas", "[]int32", default=(), compact=True, entity_type="brokerId"),
@@ -57,125 +39,65 @@ class OngoingPartitionReassignment(kipwire.Struct):
             "removing_replicas", "RemovingReplicas", "[]int32", default=(), compact=True, entity_type="brokerId"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition_index: int = 0,
-        replicas: list[int] = kipwire.DEFAULT,
-        adding_replicas: list[int] = kipwire.DEFAULT,
-        removing_replicas: list[int] = kipwire.DEFAULT,
+        replicas: list[int] = DEFAULT,
+        adding_replicas: list[int] = DEFAULT,
+        removing_replicas: list[int] = DEFAULT,
     ) -> None:
         self.partition_index = partition_index
-        self.replicas = [] if replicas is kipwire.DEFAULT else replicas
-        self.adding_replicas = [] if adding_replicas is kipwire.DEFAULT else adding_replicas
-        self.removing_replicas = [] if removing_replicas is kipwire.DEFAULT else removing_replicas
+        self.replicas = [] if replicas is DEFAULT else replicas
+        self.adding_replicas = [] if adding_replicas is DEFAULT else adding_replicas
+        self.removing_replicas = [] if removing_replicas is DEFAULT else removing_replicas
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
+        size1 = len(replicas) + 1
+        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+        size2 = len(adding_replicas) + 1
+        removing_replicas = (
+            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+        )
+        size3 = len(removing_replicas) + 1
+        packed = pack_OngoingPartitionReassignment[size1, size2, size3](
+            self.partition_index, size1, *replicas, size2, *adding_replicas, size3, *removing_replicas
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OngoingPartitionReassignment], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[OngoingPartitionReassignment], rows: kipwire.Rows) -> None:
         item: OngoingPartitionReassignment
-        while count:
-            rows = OngoingPartitionReassignment._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OngoingPartitionReassignment, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.replicas,
-                    item.adding_replicas,
-                    item.removing_replicas,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OngoingPartitionReassignment, taken)):
-                item.partition_index, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.adding_replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.removing_replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OngoingPartitionReassignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OngoingPartitionReassignment):
-                raise kipwire.Malformed
-            replicas = item.replicas
-            if type(replicas) is not list:
-                replicas = as_list(replicas)
-            size1 = len(replicas) + 1
-            adding_replicas = item.adding_replicas
-            if type(adding_replicas) is not list:
-                adding_replicas = as_list(adding_replicas)
-            size2 = len(adding_replicas) + 1
-            removing_replicas = item.removing_replicas
-            if type(removing_replicas) is not list:
-                removing_replicas = as_list(removing_replicas)
-            size3 = len(removing_replicas) + 1
-            packed = OngoingPartitionReassignment._PACK[
-                size1,
-                size2,
-                size3,
-            ](
-                item.partition_index,
-                size1,
-                *replicas,
-                size2,
-                *adding_replicas,
-                size3,
-                *removing_replicas,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.partition_index, item.replicas, item.adding_replicas, item.removing_replicas) in zip(
+            items, rows
+        ):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -187,8 +109,6 @@ class OngoingTopicReassignment(kipwire.Struct):
         name (string): Name of the topic whose partitions are being reassigned.
         partitions ([]OngoingPartitionReassignment): Partitions of the topic that are being reassigned.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -202,70 +122,34 @@ class OngoingTopicReassignment(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OngoingPartitionReassignment] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OngoingPartitionReassignment] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OngoingTopicReassignment], int]:
-        items = []
-        for item in map(new, repeat(OngoingTopicReassignment, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(OngoingPartitionReassignment, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = OngoingPartitionReassignment._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OngoingTopicReassignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OngoingTopicReassignment):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                OngoingPartitionReassignment._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(OngoingPartitionReassignment, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -281,8 +165,6 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
         topics ([]OngoingTopicReassignment): Ongoing reassignments, grouped by topic; partitions that are not being
             moved are left out.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "error_message", "topics")
 
     NAME = "ListPartitionReassignmentsResponse"
     TYPE = "response"
@@ -300,6 +182,7 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
             "topics", "Topics", "[]OngoingTopicReassignment", default=(), struct=OngoingTopicReassignment, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -307,70 +190,41 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
         throttle_time_ms: int = 0,
         error_code: int = 0,
         error_message: str | None = "",
-        topics: list[OngoingTopicReassignment] = kipwire.DEFAULT,
+        topics: list[OngoingTopicReassignment] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.error_message = error_message
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OngoingTopicReassignment._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(OngoingTopicReassignment, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OngoingTopicReassignment._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
+        write_compact_structs(OngoingTopicReassignment, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,26 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT64,
-    UNPACK_INT64,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["ListTransactionsRequest"]
 
@@ -36,8 +22,6 @@ class ListTransactionsRequest(kipwire.Message):
             all states.
         producer_id_filters ([]int64): Producer ids whose transactions are to be included; empty = any producer.
     """
-
-    __slots__ = ("state_filters", "producer_id_filters")
 
     NAME = "ListTransactionsRequest"
     TYPE = "request"
@@ -53,82 +37,34 @@ class ListTransactionsRequest(kipwire.Message):
             "producer_id_filters", "ProducerIdFilters", "[]int64", default=(), compact=True, entity_type="producerId"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, state_filters: list[str] = kipwire.DEFAULT, producer_id_filters: list[int] = kipwire.DEFAULT
-    ) -> None:
-        self.state_filters = [] if state_filters is kipwire.DEFAULT else state_filters
-        self.producer_id_filters = [] if producer_id_filters is kipwire.DEFAULT else producer_id_filters
+    def __init__(self, *, state_filters: list[str] = DEFAULT, producer_id_filters: list[int] = DEFAULT) -> None:
+        self.state_filters = [] if state_filters is DEFAULT else state_filters
+        self.producer_id_filters = [] if producer_id_filters is DEFAULT else producer_id_filters
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            state_filters = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                state_filters.append(data[pos:end].decode())
-                pos = end
-            message.state_filters = state_filters
-        elif size == 1:
-            message.state_filters = []
-        else:
-            raise kipwire.Malformed
-
+        self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)]
-            pos += (size - 1) * 8
-        elif size == 1:
-            message.producer_id_filters = []
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 8
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        state_filters = self.state_filters
-        if type(state_filters) is not list:
-            state_filters = as_list(state_filters)
-        size = len(state_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if state_filters:
-            for text in state_filters:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        producer_id_filters = self.producer_id_filters
-        if type(producer_id_filters) is not list:
-            producer_id_filters = as_list(producer_id_filters)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.state_filters, add)
+        producer_id_filters = (
+            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+        )
         size = len(producer_id_filters) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if producer_id_filters:
-            add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT64,
-    UNPACK_INT64,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["ListTransactionsRequest"]
 
@@ -44,8 +29,6 @@ class ListTransactionsRequest(kipwire.Message):
             (KIP-994); -1 (default) = no limit. From version 1 on. Default: -1.
     """
 
-    __slots__ = ("state_filters", "producer_id_filters", "duration_filter")
-
     NAME = "ListTransactionsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 66
@@ -61,90 +44,40 @@ class ListTransactionsRequest(kipwire.Message):
         ),
         kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        state_filters: list[str] = kipwire.DEFAULT,
-        producer_id_filters: list[int] = kipwire.DEFAULT,
-        duration_filter: int = -1,
+        self, *, state_filters: list[str] = DEFAULT, producer_id_filters: list[int] = DEFAULT, duration_filter: int = -1
     ) -> None:
-        self.state_filters = [] if state_filters is kipwire.DEFAULT else state_filters
-        self.producer_id_filters = [] if producer_id_filters is kipwire.DEFAULT else producer_id_filters
+        self.state_filters = [] if state_filters is DEFAULT else state_filters
+        self.producer_id_filters = [] if producer_id_filters is DEFAULT else producer_id_filters
         self.duration_filter = duration_filter
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            state_filters = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                state_filters.append(data[pos:end].decode())
-                pos = end
-            message.state_filters = state_filters
-        elif size == 1:
-            message.state_filters = []
-        else:
-            raise kipwire.Malformed
-
+        self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)]
-            pos += (size - 1) * 8
-        elif size == 1:
-            message.producer_id_filters = []
-        else:
-            raise kipwire.Malformed
-
-        message.duration_filter, size = unpack_qB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 8
+        self.duration_filter, size = unpack_qB(data, pos)
         pos += 9
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        state_filters = self.state_filters
-        if type(state_filters) is not list:
-            state_filters = as_list(state_filters)
-        size = len(state_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if state_filters:
-            for text in state_filters:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        producer_id_filters = self.producer_id_filters
-        if type(producer_id_filters) is not list:
-            producer_id_filters = as_list(producer_id_filters)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.state_filters, add)
+        producer_id_filters = (
+            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+        )
         size = len(producer_id_filters) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if producer_id_filters:
-            add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
-
+        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
         packed = pack_qx(self.duration_filter)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT64,
-    UNPACK_INT64,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["ListTransactionsRequest"]
 
@@ -46,8 +31,6 @@ class ListTransactionsRequest(kipwire.Message):
             (KIP-1152); null (default) or empty = any. From version 2 on. Default: null.
     """
 
-    __slots__ = ("state_filters", "producer_id_filters", "duration_filter", "transactional_id_pattern")
-
     NAME = "ListTransactionsRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 66
@@ -66,112 +49,61 @@ class ListTransactionsRequest(kipwire.Message):
             "transactional_id_pattern", "TransactionalIdPattern", "string", default=None, nullable=True, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        state_filters: list[str] = kipwire.DEFAULT,
-        producer_id_filters: list[int] = kipwire.DEFAULT,
+        state_filters: list[str] = DEFAULT,
+        producer_id_filters: list[int] = DEFAULT,
         duration_filter: int = -1,
         transactional_id_pattern: str | None = None,
     ) -> None:
-        self.state_filters = [] if state_filters is kipwire.DEFAULT else state_filters
-        self.producer_id_filters = [] if producer_id_filters is kipwire.DEFAULT else producer_id_filters
+        self.state_filters = [] if state_filters is DEFAULT else state_filters
+        self.producer_id_filters = [] if producer_id_filters is DEFAULT else producer_id_filters
         self.duration_filter = duration_filter
         self.transactional_id_pattern = transactional_id_pattern
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            state_filters = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                state_filters.append(data[pos:end].decode())
-                pos = end
-            message.state_filters = state_filters
-        elif size == 1:
-            message.state_filters = []
-        else:
-            raise kipwire.Malformed
-
+        self.state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)]
-            pos += (size - 1) * 8
-        elif size == 1:
-            message.producer_id_filters = []
-        else:
-            raise kipwire.Malformed
-
-        message.duration_filter, size = unpack_qB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.producer_id_filters = [*UNPACK_INT64[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 8
+        self.duration_filter, size = unpack_qB(data, pos)
         pos += 9
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.transactional_id_pattern = data[pos:end].decode()
+            self.transactional_id_pattern = data[pos:end].decode()
             pos = end
-        elif size:
-            message.transactional_id_pattern = ""
         else:
-            message.transactional_id_pattern = None
+            self.transactional_id_pattern = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        state_filters = self.state_filters
-        if type(state_filters) is not list:
-            state_filters = as_list(state_filters)
-        size = len(state_filters) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if state_filters:
-            for text in state_filters:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        producer_id_filters = self.producer_id_filters
-        if type(producer_id_filters) is not list:
-            producer_id_filters = as_list(producer_id_filters)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_texts(self.state_filters, add)
+        producer_id_filters = (
+            self.producer_id_filters if type(self.producer_id_filters) is list else as_list(self.producer_id_filters)
+        )
         size = len(producer_id_filters) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if producer_id_filters:
-            add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
-
+        add(PACK_INT64[len(producer_id_filters)](*producer_id_filters))
+        add(pack_q(self.duration_filter))
         if self.transactional_id_pattern is None:
-            transactional_id_pattern = b""
-            size = 0
+            add(b"\0")
         else:
             transactional_id_pattern = encode_text(self.transactional_id_pattern)
             size = len(transactional_id_pattern) + 1
-        add(pack_q(self.duration_filter))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id_pattern)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(transactional_id_pattern)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

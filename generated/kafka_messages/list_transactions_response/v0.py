@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["TransactionState", "ListTransactionsResponse"]
 
@@ -44,10 +29,7 @@ class TransactionState(kipwire.Struct):
             CompleteCommit or CompleteAbort.
     """
 
-    __slots__ = ("transactional_id", "producer_id", "transaction_state")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "q", "text")
     FIELDS = (
         kipwire.Field(
             "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
@@ -55,6 +37,7 @@ class TransactionState(kipwire.Struct):
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
         kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_id: str = "", producer_id: int = 0, transaction_state: str = "") -> None:
         self.transactional_id = transactional_id
@@ -62,84 +45,41 @@ class TransactionState(kipwire.Struct):
         self.transaction_state = transaction_state
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, size = unpack_qB(data, pos)
+        pos += 9
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transaction_state = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        transactional_id = encode_text(self.transactional_id)
+        size = len(transactional_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(transactional_id)
+        transaction_state = encode_text(self.transaction_state)
+        size = len(transaction_state) + 1
+        add(pack_q(self.producer_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(transaction_state)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TransactionState], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TransactionState], rows: kipwire.Rows) -> None:
         item: TransactionState
-        while count:
-            rows = TransactionState._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TransactionState, taken))]
-                for (
-                    item,
-                    item.transactional_id,
-                    item.producer_id,
-                    item.transaction_state,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TransactionState, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.transactional_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.transactional_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.producer_id, size = unpack_qB(data, pos)
-                pos += 9
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.transaction_state = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.transaction_state = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TransactionState], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TransactionState):
-                raise kipwire.Malformed
-            transactional_id = encode_text(item.transactional_id)
-            size = len(transactional_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transactional_id)
-
-            transaction_state = encode_text(item.transaction_state)
-            size = len(transaction_state) + 1
-            add(pack_q(item.producer_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(transaction_state)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.transactional_id, item.producer_id, item.transaction_state) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -156,8 +96,6 @@ class ListTransactionsResponse(kipwire.Message):
             knew them all.
         transaction_states ([]TransactionState): The transactions that passed the filters and that the caller may see.
     """
-
-    __slots__ = ("throttle_time_ms", "error_code", "unknown_state_filters", "transaction_states")
 
     NAME = "ListTransactionsResponse"
     TYPE = "response"
@@ -180,89 +118,36 @@ class ListTransactionsResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        unknown_state_filters: list[str] = kipwire.DEFAULT,
-        transaction_states: list[TransactionState] = kipwire.DEFAULT,
+        unknown_state_filters: list[str] = DEFAULT,
+        transaction_states: list[TransactionState] = DEFAULT,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.unknown_state_filters = [] if unknown_state_filters is kipwire.DEFAULT else unknown_state_filters
-        self.transaction_states = [] if transaction_states is kipwire.DEFAULT else transaction_states
+        self.unknown_state_filters = [] if unknown_state_filters is DEFAULT else unknown_state_filters
+        self.transaction_states = [] if transaction_states is DEFAULT else transaction_states
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            unknown_state_filters = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                unknown_state_filters.append(data[pos:end].decode())
-                pos = end
-            message.unknown_state_filters = unknown_state_filters
-        elif size == 1:
-            message.unknown_state_filters = []
-        else:
-            raise kipwire.Malformed
-
+        self.unknown_state_filters, pos = read_compact_texts(data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.transaction_states, pos = TransactionState._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.transaction_states = []
-        else:
-            raise kipwire.Malformed
+        self.transaction_states, pos = read_compact_structs(TransactionState, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        unknown_state_filters = self.unknown_state_filters
-        if type(unknown_state_filters) is not list:
-            unknown_state_filters = as_list(unknown_state_filters)
-        size = len(unknown_state_filters) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if unknown_state_filters:
-            for text in unknown_state_filters:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        transaction_states = self.transaction_states
-        if type(transaction_states) is not list:
-            transaction_states = as_list(transaction_states)
-        size = len(transaction_states) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if transaction_states:
-            TransactionState._write_many(transaction_states, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_texts(self.unknown_state_filters, add)
+        write_compact_structs(TransactionState, self.transaction_states, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

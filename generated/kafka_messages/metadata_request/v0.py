@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
@@ -29,38 +25,28 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string): Name of the topic; may be null from version 10 on if TopicId is given.
     """
 
-    __slots__ = ("name",)
-
     FLEXIBLE = False
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
 
 
 class MetadataRequest(kipwire.Message):
@@ -72,8 +58,6 @@ class MetadataRequest(kipwire.Message):
             none; in version 0 an empty list asks for all.
     """
 
-    __slots__ = ("topics",)
-
     NAME = "MetadataRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 3
@@ -83,28 +67,16 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", default=(), struct=MetadataRequestTopic),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[MetadataRequestTopic] = kipwire.DEFAULT) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[MetadataRequestTopic] = DEFAULT) -> None:
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = MetadataRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(MetadataRequestTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            MetadataRequestTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(MetadataRequestTopic, self.topics, add)

@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -44,67 +28,46 @@ class MetadataRequestTopic(kipwire.Struct):
     Attributes:
         topic_id (uuid): Id of the topic, for a lookup by id with a null Name (in practice from version 12 on, KIP-516);
             the zero UUID to look up by name.
-        name (string, nullable): Name of the topic; may be null from version 10 on if TopicId is given.
+        name (string, nullable): Name of the topic; may be null from version 10 on if topic_id is given.
     """
-
-    __slots__ = ("topic_id", "name")
 
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
         kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, name: str | None = "") -> None:
         self.topic_id = topic_id
         self.name = name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataRequestTopic, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                item.name = None
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.name = data[pos:end].decode()
+            pos = end
+        else:
+            self.name = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataRequestTopic):
-                raise kipwire.Malformed
-            if item.name is None:
-                name = b""
-                size = 0
-            else:
-                name = encode_text(item.name)
-                size = len(name) + 1
-            add(pack_16s(item.topic_id.bytes))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        if self.name is None:
+            add(b"\0")
+        else:
+            name = encode_text(self.name)
+            size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -123,13 +86,6 @@ class MetadataRequest(kipwire.Message):
         include_topic_authorized_operations (bool): Whether to report the caller's authorized operations on each topic
             (KIP-430).
     """
-
-    __slots__ = (
-        "topics",
-        "allow_auto_topic_creation",
-        "include_cluster_authorized_operations",
-        "include_topic_authorized_operations",
-    )
 
     NAME = "MetadataRequest"
     TYPE = "request"
@@ -155,69 +111,49 @@ class MetadataRequest(kipwire.Message):
         ),
         kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        topics: list[MetadataRequestTopic] | None = kipwire.DEFAULT,
+        topics: list[MetadataRequestTopic] | None = DEFAULT,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = MetadataRequestTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
+        if size:
+            self.topics, pos = read_compact_structs(MetadataRequestTopic, data, pos, size)
         else:
-            message.topics = None
-
+            self.topics = None
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, size = (
             unpack_BBBB(data, pos)
         )
         pos += 4
-        message.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
-        message.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
-        message.include_topic_authorized_operations = FALSE_TRUE[include_topic_authorized_operations]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
+        self.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
+        self.include_topic_authorized_operations = FALSE_TRUE[include_topic_authorized_operations]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if topics is None:
-            size = 0
+    def _write(self, add: kipwire.Add) -> None:
+        if self.topics is None:
+            add(b"\0")
         else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            MetadataRequestTopic._write_many(topics, add)
-
+            write_compact_structs(MetadataRequestTopic, self.topics, add)
         packed = pack_BBBx(
             BOOL_BYTE[self.allow_auto_topic_creation],
             BOOL_BYTE[self.include_cluster_authorized_operations],
             BOOL_BYTE[self.include_topic_authorized_operations],
         )
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v1
 from .v1 import MetadataRequestTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 

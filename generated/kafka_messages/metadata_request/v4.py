@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -19,7 +16,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
@@ -30,38 +26,28 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string): Name of the topic; may be null from version 10 on if TopicId is given.
     """
 
-    __slots__ = ("name",)
-
     FLEXIBLE = False
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
 
 
 class MetadataRequest(kipwire.Message):
@@ -74,8 +60,6 @@ class MetadataRequest(kipwire.Message):
         allow_auto_topic_creation (bool): Whether the broker may create missing topics if it is configured to; before
             version 4 always allowed. Default: True.
     """
-
-    __slots__ = ("topics", "allow_auto_topic_creation")
 
     NAME = "MetadataRequest"
     TYPE = "request"
@@ -91,42 +75,29 @@ class MetadataRequest(kipwire.Message):
         ),
         kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topics: list[MetadataRequestTopic] | None = kipwire.DEFAULT, allow_auto_topic_creation: bool = True
+        self, *, topics: list[MetadataRequestTopic] | None = DEFAULT, allow_auto_topic_creation: bool = True
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = MetadataRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        elif size == -1:
-            message.topics = None
+        if size == -1:
+            self.topics = None
         else:
-            raise kipwire.Malformed
-
+            self.topics, pos = read_structs(MetadataRequestTopic, data, pos, size)
         allow_auto_topic_creation = data[pos]
         pos += 1
-        message.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
-        return message, pos
+        self.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if topics is None:
-            size = -1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.topics is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics)
-        add(pack_i(size))
-        if topics:
-            MetadataRequestTopic._write_many(topics, add)
-
+            write_structs(MetadataRequestTopic, self.topics, add)
         add(pack_B(BOOL_BYTE[self.allow_auto_topic_creation]))

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -20,7 +17,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_BBB = struct.Struct(">BBB").pack
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class MetadataRequestTopic(kipwire.Struct):
@@ -31,38 +27,28 @@ class MetadataRequestTopic(kipwire.Struct):
         name (string): Name of the topic; may be null from version 10 on if TopicId is given.
     """
 
-    __slots__ = ("name",)
-
     FLEXIBLE = False
     FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
         self.name = name
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
 
 
 class MetadataRequest(kipwire.Message):
@@ -79,13 +65,6 @@ class MetadataRequest(kipwire.Message):
         include_topic_authorized_operations (bool): Whether to report the caller's authorized operations on each topic
             (KIP-430).
     """
-
-    __slots__ = (
-        "topics",
-        "allow_auto_topic_creation",
-        "include_cluster_authorized_operations",
-        "include_topic_authorized_operations",
-    )
 
     NAME = "MetadataRequest"
     TYPE = "request"
@@ -105,55 +84,42 @@ class MetadataRequest(kipwire.Message):
         ),
         kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        topics: list[MetadataRequestTopic] | None = kipwire.DEFAULT,
+        topics: list[MetadataRequestTopic] | None = DEFAULT,
         allow_auto_topic_creation: bool = True,
         include_cluster_authorized_operations: bool = False,
         include_topic_authorized_operations: bool = False,
     ) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.allow_auto_topic_creation = allow_auto_topic_creation
         self.include_cluster_authorized_operations = include_cluster_authorized_operations
         self.include_topic_authorized_operations = include_topic_authorized_operations
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = MetadataRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        elif size == -1:
-            message.topics = None
+        if size == -1:
+            self.topics = None
         else:
-            raise kipwire.Malformed
-
+            self.topics, pos = read_structs(MetadataRequestTopic, data, pos, size)
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = (
             unpack_BBB(data, pos)
         )
         pos += 3
-        message.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
-        message.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
-        message.include_topic_authorized_operations = FALSE_TRUE[include_topic_authorized_operations]
-        return message, pos
+        self.allow_auto_topic_creation = FALSE_TRUE[allow_auto_topic_creation]
+        self.include_cluster_authorized_operations = FALSE_TRUE[include_cluster_authorized_operations]
+        self.include_topic_authorized_operations = FALSE_TRUE[include_topic_authorized_operations]
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if topics is None:
-            size = -1
+    def _write(self, add: kipwire.Add) -> None:
+        if self.topics is None:
+            add(b"\xff\xff\xff\xff")
         else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics)
-        add(pack_i(size))
-        if topics:
-            MetadataRequestTopic._write_many(topics, add)
-
+            write_structs(MetadataRequestTopic, self.topics, add)
         add(
             pack_BBB(
                 BOOL_BYTE[self.allow_auto_topic_creation],

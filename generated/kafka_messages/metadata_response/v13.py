@@ -4,32 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -39,9 +21,11 @@ unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_16sB = struct.Struct(">16sB").pack
 pack_h = struct.Struct(">h").pack
+pack_hiii = struct.Struct(">hiii").pack
 pack_hx = struct.Struct(">hx").pack
 pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
+pack_MetadataResponsePartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class MetadataResponseBroker(kipwire.Struct):
@@ -54,16 +38,14 @@ class MetadataResponseBroker(kipwire.Struct):
         rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -72,90 +54,48 @@ class MetadataResponseBroker(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
-        items = []
-        patience = MANY
-        item: MetadataResponseBroker
-        while count:
-            rows = MetadataResponseBroker._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(MetadataResponseBroker, taken))]
-                for (
-                    item,
-                    item.node_id,
-                    item.host,
-                    item.port,
-                    item.rack,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(MetadataResponseBroker, taken)):
-                item.node_id, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.port, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.rack = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.rack = ""
-                else:
-                    item.rack = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponseBroker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponseBroker):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_i(item.node_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
-            add(pack_i(item.port))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_i(self.node_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[MetadataResponseBroker], rows: kipwire.Rows) -> None:
+        item: MetadataResponseBroker
+        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -175,19 +115,7 @@ class MetadataResponsePartition(kipwire.Struct):
             (KIP-112).
     """
 
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "offline_replicas",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i")
-    _PACK = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -205,6 +133,7 @@ class MetadataResponsePartition(kipwire.Struct):
             entity_type="brokerId",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -213,129 +142,77 @@ class MetadataResponsePartition(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = kipwire.DEFAULT,
-        isr_nodes: list[int] = kipwire.DEFAULT,
-        offline_replicas: list[int] = kipwire.DEFAULT,
+        replica_nodes: list[int] = DEFAULT,
+        isr_nodes: list[int] = DEFAULT,
+        offline_replicas: list[int] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is kipwire.DEFAULT else replica_nodes
-        self.isr_nodes = [] if isr_nodes is kipwire.DEFAULT else isr_nodes
-        self.offline_replicas = [] if offline_replicas is kipwire.DEFAULT else offline_replicas
+        self.replica_nodes = [] if replica_nodes is DEFAULT else replica_nodes
+        self.isr_nodes = [] if isr_nodes is DEFAULT else isr_nodes
+        self.offline_replicas = [] if offline_replicas is DEFAULT else offline_replicas
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size = unpack_hiiiB(data, pos)
+        pos += 15
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        size1 = len(replica_nodes) + 1
+        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        size2 = len(isr_nodes) + 1
+        offline_replicas = (
+            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+        )
+        size3 = len(offline_replicas) + 1
+        packed = pack_MetadataResponsePartition[size1, size2, size3](
+            self.error_code,
+            self.partition_index,
+            self.leader_id,
+            self.leader_epoch,
+            size1,
+            *replica_nodes,
+            size2,
+            *isr_nodes,
+            size3,
+            *offline_replicas,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[MetadataResponsePartition], rows: kipwire.Rows) -> None:
         item: MetadataResponsePartition
-        while count:
-            rows = MetadataResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(MetadataResponsePartition, taken))]
-                for (
-                    item,
-                    item.error_code,
-                    item.partition_index,
-                    item.leader_id,
-                    item.leader_epoch,
-                    item.replica_nodes,
-                    item.isr_nodes,
-                    item.offline_replicas,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(MetadataResponsePartition, taken)):
-                item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
-                pos += 15
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.replica_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.isr_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.offline_replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponsePartition):
-                raise kipwire.Malformed
-            replica_nodes = item.replica_nodes
-            if type(replica_nodes) is not list:
-                replica_nodes = as_list(replica_nodes)
-            size1 = len(replica_nodes) + 1
-            isr_nodes = item.isr_nodes
-            if type(isr_nodes) is not list:
-                isr_nodes = as_list(isr_nodes)
-            size2 = len(isr_nodes) + 1
-            offline_replicas = item.offline_replicas
-            if type(offline_replicas) is not list:
-                offline_replicas = as_list(offline_replicas)
-            size3 = len(offline_replicas) + 1
-            packed = MetadataResponsePartition._PACK[
-                size1,
-                size2,
-                size3,
-            ](
-                item.error_code,
-                item.partition_index,
-                item.leader_id,
-                item.leader_epoch,
-                size1,
-                *replica_nodes,
-                size2,
-                *isr_nodes,
-                size3,
-                *offline_replicas,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (
+            item.error_code,
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            item.replica_nodes,
+            item.isr_nodes,
+            item.offline_replicas,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -355,8 +232,6 @@ class MetadataResponseTopic(kipwire.Struct):
             = operation code n); -2147483648 if not asked for. Default: -2147483648.
     """
 
-    __slots__ = ("error_code", "name", "topic_id", "is_internal", "partitions", "topic_authorized_operations")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -375,6 +250,7 @@ class MetadataResponseTopic(kipwire.Struct):
         ),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -383,86 +259,51 @@ class MetadataResponseTopic(kipwire.Struct):
         name: str | None = "",
         topic_id: uuid.UUID = ZERO_UUID,
         is_internal: bool = False,
-        partitions: list[MetadataResponsePartition] = kipwire.DEFAULT,
+        partitions: list[MetadataResponsePartition] = DEFAULT,
         topic_authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.name = name
         self.topic_id = topic_id
         self.is_internal = is_internal
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataResponseTopic, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                item.name = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.name = data[pos:end].decode()
+            pos = end
+        else:
+            self.name = "" if size else None
+        topic_id, is_internal, size = unpack_16sBB(data, pos)
+        pos += 18
+        self.topic_id = uuid_from(topic_id)
+        self.is_internal = FALSE_TRUE[is_internal]
+        self.partitions, pos = read_compact_structs(MetadataResponsePartition, data, pos, size)
+        self.topic_authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            topic_id, is_internal, size = unpack_16sBB(data, pos)
-            pos += 18
-            item.topic_id = uuid_from(topic_id)
-            item.is_internal = FALSE_TRUE[is_internal]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = MetadataResponsePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            item.topic_authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponseTopic):
-                raise kipwire.Malformed
-            if item.name is None:
-                name = b""
-                size = 0
-            else:
-                name = encode_text(item.name)
-                size = len(name) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.name is None:
+            add(b"\0")
+        else:
+            name = encode_text(self.name)
+            size = len(name) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16sB(item.topic_id.bytes, BOOL_BYTE[item.is_internal]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                MetadataResponsePartition._write_many(partitions, add)
-
-            packed = pack_ix(item.topic_authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        add(pack_16sB(self.topic_id.bytes, BOOL_BYTE[self.is_internal]))
+        write_compact_structs(MetadataResponsePartition, self.partitions, add)
+        packed = pack_ix(self.topic_authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -481,8 +322,6 @@ class MetadataResponse(kipwire.Message):
         error_code (int16): Error concerning the whole request, e.g. that the client should bootstrap anew (KIP-1102); 0
             if no error. Before version 13 errors are only given per topic.
     """
-
-    __slots__ = ("throttle_time_ms", "brokers", "cluster_id", "controller_id", "topics", "error_code")
 
     NAME = "MetadataResponse"
     TYPE = "response"
@@ -504,104 +343,61 @@ class MetadataResponse(kipwire.Message):
         ),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
-        brokers: list[MetadataResponseBroker] = kipwire.DEFAULT,
+        brokers: list[MetadataResponseBroker] = DEFAULT,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[MetadataResponseTopic] = kipwire.DEFAULT,
+        topics: list[MetadataResponseTopic] = DEFAULT,
         error_code: int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.brokers = [] if brokers is kipwire.DEFAULT else brokers
+        self.brokers = [] if brokers is DEFAULT else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.brokers, pos = MetadataResponseBroker._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.brokers = []
-        else:
-            raise kipwire.Malformed
-
+        self.brokers, pos = read_compact_structs(MetadataResponseBroker, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.controller_id, size = unpack_iB(data, pos)
+            self.cluster_id = "" if size else None
+        self.controller_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = MetadataResponseTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.error_code, size = unpack_hB(data, pos)
+        self.topics, pos = read_compact_structs(MetadataResponseTopic, data, pos, size)
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        brokers = self.brokers
-        if type(brokers) is not list:
-            brokers = as_list(brokers)
-        size = len(brokers) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if brokers:
-            MetadataResponseBroker._write_many(brokers, add)
-
+        write_compact_structs(MetadataResponseBroker, self.brokers, add)
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_i(self.controller_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            MetadataResponseTopic._write_many(topics, add)
-
+        write_compact_structs(MetadataResponseTopic, self.topics, add)
         packed = pack_hx(self.error_code)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -22,13 +19,12 @@ unpack_hiii = struct.Struct(">hiii").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_Bi = struct.Struct(">Bi").pack
+pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
 pack_hh = struct.Struct(">hh").pack
 pack_hiii = struct.Struct(">hiii").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class MetadataResponseBroker(kipwire.Struct):
@@ -41,8 +37,6 @@ class MetadataResponseBroker(kipwire.Struct):
         rack (string, nullable): Rack the broker is configured to be in; null if none is set. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
@@ -50,6 +44,7 @@ class MetadataResponseBroker(kipwire.Struct):
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -57,49 +52,38 @@ class MetadataResponseBroker(kipwire.Struct):
         self.port = port
         self.rack = rack
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseBroker], int]:
-        items = []
-        for item in map(new, repeat(MetadataResponseBroker, count)):
-            item.node_id, size = unpack_ih(data, pos)
-            pos += 6
-            if size >= 0:
-                end = pos + size
-                item.host = data[pos:end].decode()
-                pos = end
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_ih(data, pos)
+        pos += 6
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_ih(data, pos)
+        pos += 6
+        if size == -1:
+            self.rack = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.rack = data[pos:end].decode()
+            pos = end
+        return pos
 
-            item.port, size = unpack_ih(data, pos)
-            pos += 6
-            if size >= 0:
-                end = pos + size
-                item.rack = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.rack = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponseBroker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponseBroker):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host)
-            add(pack_ih(item.node_id, size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = -1
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack)
-            add(pack_ih(item.port, size))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host)
+        add(pack_ih(self.node_id, size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(pack_h(-1))
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack)
+            add(pack_h(size))
             add(rack)
 
 
@@ -114,8 +98,6 @@ class MetadataResponsePartition(kipwire.Struct):
         isr_nodes ([]int32): Brokers whose replicas are in sync with the leader.
     """
 
-    __slots__ = ("error_code", "partition_index", "leader_id", "replica_nodes", "isr_nodes")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -124,6 +106,7 @@ class MetadataResponsePartition(kipwire.Struct):
         kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", default=(), entity_type="brokerId"),
         kipwire.Field("isr_nodes", "IsrNodes", "[]int32", default=(), entity_type="brokerId"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -131,61 +114,35 @@ class MetadataResponsePartition(kipwire.Struct):
         error_code: int = 0,
         partition_index: int = 0,
         leader_id: int = 0,
-        replica_nodes: list[int] = kipwire.DEFAULT,
-        isr_nodes: list[int] = kipwire.DEFAULT,
+        replica_nodes: list[int] = DEFAULT,
+        isr_nodes: list[int] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
-        self.replica_nodes = [] if replica_nodes is kipwire.DEFAULT else replica_nodes
-        self.isr_nodes = [] if isr_nodes is kipwire.DEFAULT else isr_nodes
+        self.replica_nodes = [] if replica_nodes is DEFAULT else replica_nodes
+        self.isr_nodes = [] if isr_nodes is DEFAULT else isr_nodes
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponsePartition], int]:
-        items = []
-        for item in map(new, repeat(MetadataResponsePartition, count)):
-            item.error_code, item.partition_index, item.leader_id, size = unpack_hiii(data, pos)
-            pos += 14
-            if size > 0:
-                item.replica_nodes = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.replica_nodes = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition_index, self.leader_id, size = unpack_hiii(data, pos)
+        pos += 14
+        self.replica_nodes = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.isr_nodes = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.isr_nodes = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.isr_nodes = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponsePartition):
-                raise kipwire.Malformed
-            replica_nodes = item.replica_nodes
-            if type(replica_nodes) is not list:
-                replica_nodes = as_list(replica_nodes)
-            size = len(replica_nodes)
-            add(pack_hiii(item.error_code, item.partition_index, item.leader_id, size))
-            if replica_nodes:
-                add(PACK_INT32[len(replica_nodes)](*replica_nodes))
-
-            isr_nodes = item.isr_nodes
-            if type(isr_nodes) is not list:
-                isr_nodes = as_list(isr_nodes)
-            size = len(isr_nodes)
-            add(pack_i(size))
-            if isr_nodes:
-                add(PACK_INT32[len(isr_nodes)](*isr_nodes))
+    def _write(self, add: kipwire.Add) -> None:
+        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        size = len(replica_nodes)
+        add(pack_hiii(self.error_code, self.partition_index, self.leader_id, size))
+        add(PACK_INT32[len(replica_nodes)](*replica_nodes))
+        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        size = len(isr_nodes)
+        add(pack_i(size))
+        add(PACK_INT32[len(isr_nodes)](*isr_nodes))
 
 
 class MetadataResponseTopic(kipwire.Struct):
@@ -199,8 +156,6 @@ class MetadataResponseTopic(kipwire.Struct):
         partitions ([]MetadataResponsePartition): Partitions of the topic.
     """
 
-    __slots__ = ("error_code", "name", "is_internal", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -210,6 +165,7 @@ class MetadataResponseTopic(kipwire.Struct):
             "partitions", "Partitions", "[]MetadataResponsePartition", default=(), struct=MetadataResponsePartition
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -217,55 +173,34 @@ class MetadataResponseTopic(kipwire.Struct):
         error_code: int = 0,
         name: str = "",
         is_internal: bool = False,
-        partitions: list[MetadataResponsePartition] = kipwire.DEFAULT,
+        partitions: list[MetadataResponsePartition] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.name = name
         self.is_internal = is_internal
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[MetadataResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(MetadataResponseTopic, count)):
-            item.error_code, size = unpack_hh(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        is_internal, size = unpack_Bi(data, pos)
+        pos += 5
+        self.is_internal = FALSE_TRUE[is_internal]
+        self.partitions, pos = read_structs(MetadataResponsePartition, data, pos, size)
+        return pos
 
-            is_internal, size = unpack_Bi(data, pos)
-            pos += 5
-            item.is_internal = FALSE_TRUE[is_internal]
-            if size > 0:
-                item.partitions, pos = MetadataResponsePartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[MetadataResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MetadataResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_hh(item.error_code, size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_Bi(BOOL_BYTE[item.is_internal], size))
-            if partitions:
-                MetadataResponsePartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_hh(self.error_code, size))
+        add(name)
+        add(pack_B(BOOL_BYTE[self.is_internal]))
+        write_structs(MetadataResponsePartition, self.partitions, add)
 
 
 class MetadataResponse(kipwire.Message):
@@ -278,8 +213,6 @@ class MetadataResponse(kipwire.Message):
             that forwards them. Default: -1.
         topics ([]MetadataResponseTopic): One entry per topic.
     """
-
-    __slots__ = ("brokers", "cluster_id", "controller_id", "topics")
 
     NAME = "MetadataResponse"
     TYPE = "response"
@@ -295,75 +228,48 @@ class MetadataResponse(kipwire.Message):
         kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", default=(), struct=MetadataResponseTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        brokers: list[MetadataResponseBroker] = kipwire.DEFAULT,
+        brokers: list[MetadataResponseBroker] = DEFAULT,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[MetadataResponseTopic] = kipwire.DEFAULT,
+        topics: list[MetadataResponseTopic] = DEFAULT,
     ) -> None:
-        self.brokers = [] if brokers is kipwire.DEFAULT else brokers
+        self.brokers = [] if brokers is DEFAULT else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.brokers, pos = MetadataResponseBroker._read_many(data, pos, size)
-        elif size == 0:
-            message.brokers = []
-        else:
-            raise kipwire.Malformed
-
+        self.brokers, pos = read_structs(MetadataResponseBroker, data, pos, size)
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
+        if size == -1:
+            self.cluster_id = None
+        else:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size == -1:
-            message.cluster_id = None
-        else:
-            raise kipwire.Malformed
-
-        message.controller_id, size = unpack_ii(data, pos)
+        self.controller_id, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = MetadataResponseTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(MetadataResponseTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        brokers = self.brokers
-        if type(brokers) is not list:
-            brokers = as_list(brokers)
-        size = len(brokers)
-        add(pack_i(size))
-        if brokers:
-            MetadataResponseBroker._write_many(brokers, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(MetadataResponseBroker, self.brokers, add)
         if self.cluster_id is None:
-            cluster_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id)
-        add(pack_h(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.controller_id, size))
-        if topics:
-            MetadataResponseTopic._write_many(topics, add)
+            add(pack_h(size))
+            add(cluster_id)
+        add(pack_i(self.controller_id))
+        write_structs(MetadataResponseTopic, self.topics, add)

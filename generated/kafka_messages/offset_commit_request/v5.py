@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
 
@@ -20,9 +17,8 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 unpack_iqh = struct.Struct(">iqh").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_iqh = struct.Struct(">iqh").pack
+pack_iq = struct.Struct(">iq").pack
 
 
 class OffsetCommitRequestPartition(kipwire.Struct):
@@ -35,14 +31,13 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the application wants kept beside the offset; null = none.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "committed_metadata")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, partition_index: int = 0, committed_offset: int = 0, committed_metadata: str | None = ""
@@ -51,35 +46,27 @@ class OffsetCommitRequestPartition(kipwire.Struct):
         self.committed_offset = committed_offset
         self.committed_metadata = committed_metadata
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestPartition], int]:
-        items = []
-        for item in map(new, repeat(OffsetCommitRequestPartition, count)):
-            item.partition_index, item.committed_offset, size = unpack_iqh(data, pos)
-            pos += 14
-            if size >= 0:
-                end = pos + size
-                item.committed_metadata = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.committed_metadata = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, size = unpack_iqh(data, pos)
+        pos += 14
+        if size == -1:
+            self.committed_metadata = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.committed_metadata = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetCommitRequestPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetCommitRequestPartition):
-                raise kipwire.Malformed
-            if item.committed_metadata is None:
-                committed_metadata = b""
-                size = -1
-            else:
-                committed_metadata = encode_text(item.committed_metadata)
-                size = len(committed_metadata)
-            add(pack_iqh(item.partition_index, item.committed_offset, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iq(self.partition_index, self.committed_offset))
+        if self.committed_metadata is None:
+            add(pack_h(-1))
+        else:
+            committed_metadata = encode_text(self.committed_metadata)
+            size = len(committed_metadata)
+            add(pack_h(size))
             add(committed_metadata)
 
 
@@ -90,8 +77,6 @@ class OffsetCommitRequestTopic(kipwire.Struct):
         name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
         partitions ([]OffsetCommitRequestPartition): The positions to store, one per partition.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -104,52 +89,31 @@ class OffsetCommitRequestTopic(kipwire.Struct):
             struct=OffsetCommitRequestPartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetCommitRequestPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetCommitRequestPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetCommitRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetCommitRequestPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetCommitRequestPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetCommitRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetCommitRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetCommitRequestPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(OffsetCommitRequestPartition, self.partitions, add)
 
 
 class OffsetCommitRequest(kipwire.Message):
@@ -162,8 +126,6 @@ class OffsetCommitRequest(kipwire.Message):
         member_id (string): Id of the committing group member; empty = commit from outside group membership.
         topics ([]OffsetCommitRequestTopic): The topics to commit for.
     """
-
-    __slots__ = ("group_id", "generation_id_or_member_epoch", "member_id", "topics")
 
     NAME = "OffsetCommitRequest"
     TYPE = "request"
@@ -181,6 +143,7 @@ class OffsetCommitRequest(kipwire.Message):
         kipwire.Field("member_id", "MemberId", "string", default="", ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", default=(), struct=OffsetCommitRequestTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -188,59 +151,40 @@ class OffsetCommitRequest(kipwire.Message):
         group_id: str = "",
         generation_id_or_member_epoch: int = -1,
         member_id: str = "",
-        topics: list[OffsetCommitRequestTopic] = kipwire.DEFAULT,
+        topics: list[OffsetCommitRequestTopic] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.generation_id_or_member_epoch, size = unpack_ih(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.generation_id_or_member_epoch, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = OffsetCommitRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetCommitRequestTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.generation_id_or_member_epoch, size))
         add(member_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            OffsetCommitRequestTopic._write_many(topics, add)
+        write_structs(OffsetCommitRequestTopic, self.topics, add)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v8
 from .v8 import OffsetCommitRequestPartition, OffsetCommitRequestTopic
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
 

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
 
@@ -19,7 +16,6 @@ unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -32,45 +28,30 @@ class OffsetCommitResponsePartition(kipwire.Struct):
             are repeated in every partition.
     """
 
-    __slots__ = ("partition_index", "error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponsePartition], int]:
-        item: OffsetCommitResponsePartition
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(OffsetCommitResponsePartition, count))]
-            rows = OffsetCommitResponsePartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(OffsetCommitResponsePartition, count)):
-            item.partition_index, item.error_code = unpack_ih(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code = unpack_ih(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[OffsetCommitResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetCommitResponsePartition):
-                raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
+    def _fill(items: list[OffsetCommitResponsePartition], rows: kipwire.Rows) -> None:
+        item: OffsetCommitResponsePartition
+        for item, (item.partition_index, item.error_code) in zip(items, rows):
+            pass
 
 
 class OffsetCommitResponseTopic(kipwire.Struct):
@@ -80,8 +61,6 @@ class OffsetCommitResponseTopic(kipwire.Struct):
         name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
         partitions ([]OffsetCommitResponsePartition): Outcome per partition of the topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -94,52 +73,31 @@ class OffsetCommitResponseTopic(kipwire.Struct):
             struct=OffsetCommitResponsePartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetCommitResponsePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetCommitResponsePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetCommitResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetCommitResponseTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetCommitResponsePartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetCommitResponsePartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetCommitResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetCommitResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetCommitResponsePartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(OffsetCommitResponsePartition, self.partitions, add)
 
 
 class OffsetCommitResponse(kipwire.Message):
@@ -148,8 +106,6 @@ class OffsetCommitResponse(kipwire.Message):
     Attributes:
         topics ([]OffsetCommitResponseTopic): The topics of the commit.
     """
-
-    __slots__ = ("topics",)
 
     NAME = "OffsetCommitResponse"
     TYPE = "response"
@@ -162,28 +118,16 @@ class OffsetCommitResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", default=(), struct=OffsetCommitResponseTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topics: list[OffsetCommitResponseTopic] = kipwire.DEFAULT) -> None:
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+    def __init__(self, *, topics: list[OffsetCommitResponseTopic] = DEFAULT) -> None:
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = OffsetCommitResponseTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetCommitResponseTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            OffsetCommitResponseTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(OffsetCommitResponseTopic, self.topics, add)

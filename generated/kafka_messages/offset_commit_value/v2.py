@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitValue"]
 
@@ -30,8 +26,6 @@ class OffsetCommitValue(kipwire.Message):
         commit_timestamp (int64): When the offset was committed, in milliseconds since the Unix epoch.
     """
 
-    __slots__ = ("offset", "metadata", "commit_timestamp")
-
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 1
@@ -44,32 +38,28 @@ class OffsetCommitValue(kipwire.Message):
         kipwire.Field("metadata", "metadata", "string", default=""),
         kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, offset: int = 0, metadata: str = "", commit_timestamp: int = 0) -> None:
         self.offset = offset
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.offset, size = unpack_qh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.offset, size = unpack_qh(data, pos)
         pos += 10
-        if size >= 0:
-            end = pos + size
-            message.metadata = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.commit_timestamp,) = unpack_q(data, pos)
+        end = pos + size
+        self.metadata = data[pos:end].decode()
+        pos = end
+        (self.commit_timestamp,) = unpack_q(data, pos)
         pos += 8
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         metadata = encode_text(self.metadata)
         size = len(metadata)
         add(pack_qh(self.offset, size))
         add(metadata)
-
         add(pack_q(self.commit_timestamp))

@@ -4,24 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["OffsetCommitValue"]
 
@@ -46,8 +34,6 @@ class OffsetCommitValue(kipwire.Message):
             be told apart; the zero UUID if unknown.
     """
 
-    __slots__ = ("offset", "leader_epoch", "metadata", "commit_timestamp", "topic_id")
-
     NAME = "OffsetCommitValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 1
@@ -55,8 +41,6 @@ class OffsetCommitValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("offset", "offset", "int64", default=0),
         kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
@@ -64,6 +48,7 @@ class OffsetCommitValue(kipwire.Message):
         kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
         kipwire.Field("topic_id", "topicId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -81,50 +66,37 @@ class OffsetCommitValue(kipwire.Message):
         self.topic_id = topic_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.topic_id = ZERO_UUID
-        message.offset, message.leader_epoch, size = unpack_qiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_id = ZERO_UUID
+        self.offset, self.leader_epoch, size = unpack_qiB(data, pos)
         pos += 13
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.metadata = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.metadata = ""
-        else:
-            raise kipwire.Malformed
-
-        message.commit_timestamp, size = unpack_qB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.metadata = data[pos:end].decode()
+        pos = end
+        self.commit_timestamp, size = unpack_qB(data, pos)
         pos += 9
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         metadata = encode_text(self.metadata)
         size = len(metadata) + 1
         add(pack_qi(self.offset, self.leader_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(metadata)
-
         packed = pack_qx(self.commit_timestamp)
-        if self.topic_id == ZERO_UUID and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (topic_id,) = unpack_16s(data, pos)
             pos += 16
             self.topic_id = uuid_from(topic_id)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

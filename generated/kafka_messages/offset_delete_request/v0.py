@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDeleteRequest"]
 
@@ -28,38 +25,26 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
         partition_index (int32): Number of a partition whose committed offset shall be removed.
     """
 
-    __slots__ = ("partition_index",)
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">i").iter_unpack
     FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
         self.partition_index = partition_index
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestPartition], int]:
-        item: OffsetDeleteRequestPartition
-        end = pos + 4 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(OffsetDeleteRequestPartition, count))]
-            rows = OffsetDeleteRequestPartition._ROWS(data[pos:end])
-            for item, (item.partition_index,) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(OffsetDeleteRequestPartition, count)):
-            (item.partition_index,) = unpack_i(data, pos)
-            pos += 4
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.partition_index,) = unpack_i(data, pos)
+        pos += 4
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.partition_index))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[OffsetDeleteRequestPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetDeleteRequestPartition):
-                raise kipwire.Malformed
-            add(pack_i(item.partition_index))
+    def _fill(items: list[OffsetDeleteRequestPartition], rows: kipwire.Rows) -> None:
+        item: OffsetDeleteRequestPartition
+        for item, (item.partition_index,) in zip(items, rows):
+            pass
 
 
 class OffsetDeleteRequestTopic(kipwire.Struct):
@@ -69,8 +54,6 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]OffsetDeleteRequestPartition): Partitions of the topic concerned.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -83,52 +66,31 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
             struct=OffsetDeleteRequestPartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteRequestPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteRequestPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetDeleteRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetDeleteRequestPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetDeleteRequestPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetDeleteRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetDeleteRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetDeleteRequestPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(OffsetDeleteRequestPartition, self.partitions, add)
 
 
 class OffsetDeleteRequest(kipwire.Message):
@@ -139,8 +101,6 @@ class OffsetDeleteRequest(kipwire.Message):
         group_id (string): Id of the group whose offsets shall be removed.
         topics ([]OffsetDeleteRequestTopic): Topics with partitions whose committed offsets shall go.
     """
-
-    __slots__ = ("group_id", "topics")
 
     NAME = "OffsetDeleteRequest"
     TYPE = "request"
@@ -154,43 +114,28 @@ class OffsetDeleteRequest(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", default=(), struct=OffsetDeleteRequestTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", topics: list[OffsetDeleteRequestTopic] = DEFAULT) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = OffsetDeleteRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetDeleteRequestTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            OffsetDeleteRequestTopic._write_many(topics, add)
+        write_structs(OffsetDeleteRequestTopic, self.topics, add)

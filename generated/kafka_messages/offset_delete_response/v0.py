@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
 
@@ -20,8 +17,7 @@ unpack_hii = struct.Struct(">hii").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ih = struct.Struct(">ih").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hii = struct.Struct(">hii").pack
-pack_i = struct.Struct(">i").pack
+pack_hi = struct.Struct(">hi").pack
 pack_ih = struct.Struct(">ih").pack
 
 
@@ -34,45 +30,30 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
             means no error.
     """
 
-    __slots__ = ("partition_index", "error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponsePartition], int]:
-        item: OffsetDeleteResponsePartition
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(OffsetDeleteResponsePartition, count))]
-            rows = OffsetDeleteResponsePartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(OffsetDeleteResponsePartition, count)):
-            item.partition_index, item.error_code = unpack_ih(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code = unpack_ih(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[OffsetDeleteResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetDeleteResponsePartition):
-                raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
+    def _fill(items: list[OffsetDeleteResponsePartition], rows: kipwire.Rows) -> None:
+        item: OffsetDeleteResponsePartition
+        for item, (item.partition_index, item.error_code) in zip(items, rows):
+            pass
 
 
 class OffsetDeleteResponseTopic(kipwire.Struct):
@@ -82,8 +63,6 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]OffsetDeleteResponsePartition): Results for the single partitions of the topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -96,52 +75,31 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
             struct=OffsetDeleteResponsePartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteResponsePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetDeleteResponsePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetDeleteResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetDeleteResponseTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetDeleteResponsePartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetDeleteResponsePartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetDeleteResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetDeleteResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetDeleteResponsePartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(OffsetDeleteResponsePartition, self.partitions, add)
 
 
 class OffsetDeleteResponse(kipwire.Message):
@@ -153,8 +111,6 @@ class OffsetDeleteResponse(kipwire.Message):
             no quota was violated.
         topics ([]OffsetDeleteResponseTopic): Results grouped by topic.
     """
-
-    __slots__ = ("error_code", "throttle_time_ms", "topics")
 
     NAME = "OffsetDeleteResponse"
     TYPE = "response"
@@ -169,36 +125,21 @@ class OffsetDeleteResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
         kipwire.Field("topics", "Topics", "[]OffsetDeleteResponseTopic", default=(), struct=OffsetDeleteResponseTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        error_code: int = 0,
-        throttle_time_ms: int = 0,
-        topics: list[OffsetDeleteResponseTopic] = kipwire.DEFAULT,
+        self, *, error_code: int = 0, throttle_time_ms: int = 0, topics: list[OffsetDeleteResponseTopic] = DEFAULT
     ) -> None:
         self.error_code = error_code
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, message.throttle_time_ms, size = unpack_hii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.throttle_time_ms, size = unpack_hii(data, pos)
         pos += 10
-        if size > 0:
-            message.topics, pos = OffsetDeleteResponseTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetDeleteResponseTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_hii(self.error_code, self.throttle_time_ms, size))
-        if topics:
-            OffsetDeleteResponseTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hi(self.error_code, self.throttle_time_ms))
+        write_structs(OffsetDeleteResponseTopic, self.topics, add)

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
@@ -29,60 +26,42 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    __slots__ = ("name", "partition_indexes")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_indexes: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
+        self.partition_indexes = [] if partition_indexes is DEFAULT else partition_indexes
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_indexes = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_indexes = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partition_indexes = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partition_indexes = item.partition_indexes
-            if type(partition_indexes) is not list:
-                partition_indexes = as_list(partition_indexes)
-            size = len(partition_indexes)
-            add(pack_i(size))
-            if partition_indexes:
-                add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        partition_indexes = (
+            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+        )
+        size = len(partition_indexes)
+        add(pack_i(size))
+        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
 
 
 class OffsetFetchRequest(kipwire.Message):
@@ -94,8 +73,6 @@ class OffsetFetchRequest(kipwire.Message):
         topics ([]OffsetFetchRequestTopic): Topics whose offsets are wanted; null (from version 2) asks for all the
             group has committed. Only up to version 7.
     """
-
-    __slots__ = ("group_id", "topics")
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
@@ -109,43 +86,28 @@ class OffsetFetchRequest(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
         kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", default=(), struct=OffsetFetchRequestTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopic] = DEFAULT) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.topics, pos = OffsetFetchRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetFetchRequestTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_i(size))
-        if topics:
-            OffsetFetchRequestTopic._write_many(topics, add)
+        write_structs(OffsetFetchRequestTopic, self.topics, add)

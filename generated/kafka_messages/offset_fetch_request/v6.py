@@ -3,28 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
@@ -37,98 +21,53 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    __slots__ = ("name", "partition_indexes")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_indexes: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
+        self.partition_indexes = [] if partition_indexes is DEFAULT else partition_indexes
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partition_indexes = (
+            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+        )
+        size = len(partition_indexes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[OffsetFetchRequestTopic], rows: kipwire.Rows) -> None:
         item: OffsetFetchRequestTopic
-        while count:
-            rows = OffsetFetchRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OffsetFetchRequestTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partition_indexes,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OffsetFetchRequestTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partition_indexes = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partition_indexes = item.partition_indexes
-            if type(partition_indexes) is not list:
-                partition_indexes = as_list(partition_indexes)
-            size = len(partition_indexes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_indexes:
-                add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partition_indexes) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -142,8 +81,6 @@ class OffsetFetchRequest(kipwire.Message):
         topics ([]OffsetFetchRequestTopic, nullable): Topics whose offsets are wanted; null (from version 2) asks for
             all the group has committed. Only up to version 7.
     """
-
-    __slots__ = ("group_id", "topics")
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
@@ -165,66 +102,39 @@ class OffsetFetchRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopic] | None = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", topics: list[OffsetFetchRequestTopic] | None = DEFAULT) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OffsetFetchRequestTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
+        if size:
+            self.topics, pos = read_compact_structs(OffsetFetchRequestTopic, data, pos, size)
         else:
-            message.topics = None
+            self.topics = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
-        topics = self.topics
-        if topics is None:
-            size = 0
-        else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OffsetFetchRequestTopic._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
+        if self.topics is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(OffsetFetchRequestTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

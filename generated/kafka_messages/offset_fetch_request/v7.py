@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
 
@@ -44,98 +25,53 @@ class OffsetFetchRequestTopic(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    __slots__ = ("name", "partition_indexes")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_indexes: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
+        self.partition_indexes = [] if partition_indexes is DEFAULT else partition_indexes
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partition_indexes = (
+            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+        )
+        size = len(partition_indexes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[OffsetFetchRequestTopic], rows: kipwire.Rows) -> None:
         item: OffsetFetchRequestTopic
-        while count:
-            rows = OffsetFetchRequestTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OffsetFetchRequestTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partition_indexes,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OffsetFetchRequestTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partition_indexes = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partition_indexes = item.partition_indexes
-            if type(partition_indexes) is not list:
-                partition_indexes = as_list(partition_indexes)
-            size = len(partition_indexes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_indexes:
-                add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partition_indexes) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -151,8 +87,6 @@ class OffsetFetchRequest(kipwire.Message):
         require_stable (bool): Whether to report an error for a partition that has a pending transactional offset commit
             instead of its older offset (KIP-447). Since version 7.
     """
-
-    __slots__ = ("group_id", "topics", "require_stable")
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
@@ -175,77 +109,50 @@ class OffsetFetchRequest(kipwire.Message):
         ),
         kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         group_id: str = "",
-        topics: list[OffsetFetchRequestTopic] | None = kipwire.DEFAULT,
+        topics: list[OffsetFetchRequestTopic] | None = DEFAULT,
         require_stable: bool = False,
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.require_stable = require_stable
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OffsetFetchRequestTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
+        if size:
+            self.topics, pos = read_compact_structs(OffsetFetchRequestTopic, data, pos, size)
         else:
-            message.topics = None
-
+            self.topics = None
         require_stable, size = unpack_BB(data, pos)
         pos += 2
-        message.require_stable = FALSE_TRUE[require_stable]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.require_stable = FALSE_TRUE[require_stable]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
-        topics = self.topics
-        if topics is None:
-            size = 0
+        if self.topics is None:
+            add(b"\0")
         else:
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OffsetFetchRequestTopic._write_many(topics, add)
-
+            write_compact_structs(OffsetFetchRequestTopic, self.topics, add)
         packed = pack_Bx(BOOL_BYTE[self.require_stable])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["OffsetFetchRequestTopics", "OffsetFetchRequestGroup", "OffsetFetchRequest"]
 
@@ -46,98 +27,53 @@ class OffsetFetchRequestTopics(kipwire.Struct):
         partition_indexes ([]int32): Indexes of the partitions whose offsets are wanted.
     """
 
-    __slots__ = ("name", "partition_indexes")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_indexes: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
+        self.partition_indexes = [] if partition_indexes is DEFAULT else partition_indexes
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partition_indexes = (
+            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+        )
+        size = len(partition_indexes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestTopics], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[OffsetFetchRequestTopics], rows: kipwire.Rows) -> None:
         item: OffsetFetchRequestTopics
-        while count:
-            rows = OffsetFetchRequestTopics._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OffsetFetchRequestTopics, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partition_indexes,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OffsetFetchRequestTopics, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partition_indexes = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchRequestTopics], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchRequestTopics):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partition_indexes = item.partition_indexes
-            if type(partition_indexes) is not list:
-                partition_indexes = as_list(partition_indexes)
-            size = len(partition_indexes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_indexes:
-                add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partition_indexes) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,8 +91,6 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             committed.
     """
 
-    __slots__ = ("group_id", "member_id", "member_epoch", "topics")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
@@ -172,6 +106,7 @@ class OffsetFetchRequestGroup(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -179,98 +114,59 @@ class OffsetFetchRequestGroup(kipwire.Struct):
         group_id: str = "",
         member_id: str | None = None,
         member_epoch: int = -1,
-        topics: list[OffsetFetchRequestTopics] | None = kipwire.DEFAULT,
+        topics: list[OffsetFetchRequestTopics] | None = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.member_epoch = member_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchRequestGroup], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchRequestGroup, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.member_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.member_id = "" if size else None
+        self.member_epoch, size = unpack_iB(data, pos)
+        pos += 5
+        if size:
+            self.topics, pos = read_compact_structs(OffsetFetchRequestTopics, data, pos, size)
+        else:
+            self.topics = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                item.member_id = None
-
-            item.member_epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = OffsetFetchRequestTopics._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                item.topics = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchRequestGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchRequestGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            if item.member_id is None:
-                member_id = b""
-                size = 0
-            else:
-                member_id = encode_text(item.member_id)
-                size = len(member_id) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        if self.member_id is None:
+            add(b"\0")
+        else:
+            member_id = encode_text(self.member_id)
+            size = len(member_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(member_id)
-
-            topics = item.topics
-            if topics is None:
-                size = 0
-            else:
-                if type(topics) is not list:
-                    topics = as_list(topics)
-                size = len(topics) + 1
-            add(pack_i(item.member_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                OffsetFetchRequestTopics._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(pack_i(self.member_epoch))
+        if self.topics is None:
+            add(b"\0")
+        else:
+            write_compact_structs(OffsetFetchRequestTopics, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -284,8 +180,6 @@ class OffsetFetchRequest(kipwire.Message):
         require_stable (bool): Whether to report an error for a partition that has a pending transactional offset commit
             instead of its older offset (KIP-447). Since version 7.
     """
-
-    __slots__ = ("groups", "require_stable")
 
     NAME = "OffsetFetchRequest"
     TYPE = "request"
@@ -301,51 +195,26 @@ class OffsetFetchRequest(kipwire.Message):
         ),
         kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, groups: list[OffsetFetchRequestGroup] = kipwire.DEFAULT, require_stable: bool = False
-    ) -> None:
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+    def __init__(self, *, groups: list[OffsetFetchRequestGroup] = DEFAULT, require_stable: bool = False) -> None:
+        self.groups = [] if groups is DEFAULT else groups
         self.require_stable = require_stable
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = OffsetFetchRequestGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
-
+        self.groups, pos = read_compact_structs(OffsetFetchRequestGroup, data, pos, size)
         require_stable, size = unpack_BB(data, pos)
         pos += 2
-        message.require_stable = FALSE_TRUE[require_stable]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.require_stable = FALSE_TRUE[require_stable]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            OffsetFetchRequestGroup._write_many(groups, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(OffsetFetchRequestGroup, self.groups, add)
         packed = pack_Bx(BOOL_BYTE[self.require_stable])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
 
@@ -21,8 +18,7 @@ unpack_ii = struct.Struct(">ii").unpack_from
 unpack_iqh = struct.Struct(">iqh").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
-pack_iqh = struct.Struct(">iqh").pack
+pack_iq = struct.Struct(">iq").pack
 
 
 class OffsetFetchResponsePartition(kipwire.Struct):
@@ -36,8 +32,6 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "metadata", "error_code")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -45,6 +39,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, partition_index: int = 0, committed_offset: int = 0, metadata: str | None = "", error_code: int = 0
@@ -54,41 +49,31 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         self.metadata = metadata
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchResponsePartition, count)):
-            item.partition_index, item.committed_offset, size = unpack_iqh(data, pos)
-            pos += 14
-            if size >= 0:
-                end = pos + size
-                item.metadata = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.metadata = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, size = unpack_iqh(data, pos)
+        pos += 14
+        if size == -1:
+            self.metadata = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.metadata = data[pos:end].decode()
+            pos = end
+        (self.error_code,) = unpack_h(data, pos)
+        pos += 2
+        return pos
 
-            (item.error_code,) = unpack_h(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponsePartition):
-                raise kipwire.Malformed
-            if item.metadata is None:
-                metadata = b""
-                size = -1
-            else:
-                metadata = encode_text(item.metadata)
-                size = len(metadata)
-            add(pack_iqh(item.partition_index, item.committed_offset, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iq(self.partition_index, self.committed_offset))
+        if self.metadata is None:
+            add(pack_h(-1))
+        else:
+            metadata = encode_text(self.metadata)
+            size = len(metadata)
+            add(pack_h(size))
             add(metadata)
-
-            add(pack_h(item.error_code))
+        add(pack_h(self.error_code))
 
 
 class OffsetFetchResponseTopic(kipwire.Struct):
@@ -98,8 +83,6 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]OffsetFetchResponsePartition): Committed offsets for the single partitions of this topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -112,52 +95,31 @@ class OffsetFetchResponseTopic(kipwire.Struct):
             struct=OffsetFetchResponsePartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchResponseTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetFetchResponsePartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetFetchResponsePartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetFetchResponsePartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(OffsetFetchResponsePartition, self.partitions, add)
 
 
 class OffsetFetchResponse(kipwire.Message):
@@ -172,8 +134,6 @@ class OffsetFetchResponse(kipwire.Message):
             per group.
     """
 
-    __slots__ = ("throttle_time_ms", "topics", "error_code")
-
     NAME = "OffsetFetchResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9
@@ -187,41 +147,24 @@ class OffsetFetchResponse(kipwire.Message):
         kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", default=(), struct=OffsetFetchResponseTopic),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        topics: list[OffsetFetchResponseTopic] = kipwire.DEFAULT,
-        error_code: int = 0,
+        self, *, throttle_time_ms: int = 0, topics: list[OffsetFetchResponseTopic] = DEFAULT, error_code: int = 0
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = OffsetFetchResponseTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        (message.error_code,) = unpack_h(data, pos)
+        self.topics, pos = read_structs(OffsetFetchResponseTopic, data, pos, size)
+        (self.error_code,) = unpack_h(data, pos)
         pos += 2
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            OffsetFetchResponseTopic._write_many(topics, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(OffsetFetchResponseTopic, self.topics, add)
         add(pack_h(self.error_code))

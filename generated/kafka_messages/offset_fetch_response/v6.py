@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
 
@@ -49,10 +34,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "q", "i", "text", "h")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
@@ -60,6 +42,7 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -77,75 +60,45 @@ class OffsetFetchResponsePartition(kipwire.Struct):
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartition], int]:
-        items = []
-        patience = MANY
-        item: OffsetFetchResponsePartition
-        while count:
-            rows = OffsetFetchResponsePartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OffsetFetchResponsePartition, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.committed_offset,
-                    item.committed_leader_epoch,
-                    item.metadata,
-                    item.error_code,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OffsetFetchResponsePartition, taken)):
-                item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
-                pos += 17
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.metadata = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.metadata = ""
-                else:
-                    item.metadata = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, self.committed_leader_epoch, size = unpack_iqiB(data, pos)
+        pos += 17
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.metadata = data[pos:end].decode()
+            pos = end
+        else:
+            self.metadata = "" if size else None
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                item.error_code, size = unpack_hB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponsePartition):
-                raise kipwire.Malformed
-            if item.metadata is None:
-                metadata = b""
-                size = 0
-            else:
-                metadata = encode_text(item.metadata)
-                size = len(metadata) + 1
-            add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+        if self.metadata is None:
+            add(b"\0")
+        else:
+            metadata = encode_text(self.metadata)
+            size = len(metadata) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(metadata)
+        packed = pack_hx(self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_hx(item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[OffsetFetchResponsePartition], rows: kipwire.Rows) -> None:
+        item: OffsetFetchResponsePartition
+        for item, (
+            item.partition_index,
+            item.committed_offset,
+            item.committed_leader_epoch,
+            item.metadata,
+            item.error_code,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -157,8 +110,6 @@ class OffsetFetchResponseTopic(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]OffsetFetchResponsePartition): Committed offsets for the single partitions of this topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -172,70 +123,34 @@ class OffsetFetchResponseTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchResponseTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(OffsetFetchResponsePartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = OffsetFetchResponsePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                OffsetFetchResponsePartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(OffsetFetchResponsePartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -252,8 +167,6 @@ class OffsetFetchResponse(kipwire.Message):
             per group.
     """
 
-    __slots__ = ("throttle_time_ms", "topics", "error_code")
-
     NAME = "OffsetFetchResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9
@@ -269,56 +182,29 @@ class OffsetFetchResponse(kipwire.Message):
         ),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        throttle_time_ms: int = 0,
-        topics: list[OffsetFetchResponseTopic] = kipwire.DEFAULT,
-        error_code: int = 0,
+        self, *, throttle_time_ms: int = 0, topics: list[OffsetFetchResponseTopic] = DEFAULT, error_code: int = 0
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OffsetFetchResponseTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.error_code, size = unpack_hB(data, pos)
+        self.topics, pos = read_compact_structs(OffsetFetchResponseTopic, data, pos, size)
+        self.error_code, size = unpack_hB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OffsetFetchResponseTopic._write_many(topics, add)
-
+        write_compact_structs(OffsetFetchResponseTopic, self.topics, add)
         packed = pack_hx(self.error_code)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

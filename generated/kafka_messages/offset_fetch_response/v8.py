@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "OffsetFetchResponsePartitions",
@@ -54,10 +39,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         error_code (int16): Outcome for this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "metadata", "error_code")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "q", "i", "text", "h")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
@@ -65,6 +47,7 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -82,75 +65,45 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponsePartitions], int]:
-        items = []
-        patience = MANY
-        item: OffsetFetchResponsePartitions
-        while count:
-            rows = OffsetFetchResponsePartitions._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(OffsetFetchResponsePartitions, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.committed_offset,
-                    item.committed_leader_epoch,
-                    item.metadata,
-                    item.error_code,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(OffsetFetchResponsePartitions, taken)):
-                item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
-                pos += 17
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.metadata = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.metadata = ""
-                else:
-                    item.metadata = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, self.committed_leader_epoch, size = unpack_iqiB(data, pos)
+        pos += 17
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.metadata = data[pos:end].decode()
+            pos = end
+        else:
+            self.metadata = "" if size else None
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-                item.error_code, size = unpack_hB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponsePartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponsePartitions):
-                raise kipwire.Malformed
-            if item.metadata is None:
-                metadata = b""
-                size = 0
-            else:
-                metadata = encode_text(item.metadata)
-                size = len(metadata) + 1
-            add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+        if self.metadata is None:
+            add(b"\0")
+        else:
+            metadata = encode_text(self.metadata)
+            size = len(metadata) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(metadata)
+        packed = pack_hx(self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
-            packed = pack_hx(item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[OffsetFetchResponsePartitions], rows: kipwire.Rows) -> None:
+        item: OffsetFetchResponsePartitions
+        for item, (
+            item.partition_index,
+            item.committed_offset,
+            item.committed_leader_epoch,
+            item.metadata,
+            item.error_code,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -162,8 +115,6 @@ class OffsetFetchResponseTopics(kipwire.Struct):
         name (string): Name of the topic. Up to version 9; from 10 on see TopicId.
         partitions ([]OffsetFetchResponsePartitions): Committed offsets for the single partitions of this topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -177,70 +128,34 @@ class OffsetFetchResponseTopics(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartitions] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[OffsetFetchResponsePartitions] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseTopics], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchResponseTopics, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(OffsetFetchResponsePartitions, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = OffsetFetchResponsePartitions._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponseTopics], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponseTopics):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                OffsetFetchResponsePartitions._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(OffsetFetchResponsePartitions, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -253,8 +168,6 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         topics ([]OffsetFetchResponseTopics): Committed offsets of this group, by topic.
         error_code (int16): Outcome for the group as a whole; 0 means no error.
     """
-
-    __slots__ = ("group_id", "topics", "error_code")
 
     FLEXIBLE = True
     FIELDS = (
@@ -269,76 +182,40 @@ class OffsetFetchResponseGroup(kipwire.Struct):
         ),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = kipwire.DEFAULT, error_code: int = 0
+        self, *, group_id: str = "", topics: list[OffsetFetchResponseTopics] = DEFAULT, error_code: int = 0
     ) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetFetchResponseGroup], int]:
-        items = []
-        for item in map(new, repeat(OffsetFetchResponseGroup, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.topics, pos = read_compact_structs(OffsetFetchResponseTopics, data, pos, size)
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = OffsetFetchResponseTopics._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
-
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetFetchResponseGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetFetchResponseGroup):
-                raise kipwire.Malformed
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                OffsetFetchResponseTopics._write_many(topics, add)
-
-            packed = pack_hx(item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        write_compact_structs(OffsetFetchResponseTopics, self.topics, add)
+        packed = pack_hx(self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -351,8 +228,6 @@ class OffsetFetchResponse(kipwire.Message):
             when no quota was violated.
         groups ([]OffsetFetchResponseGroup): Results, one for each group asked for. Since version 8.
     """
-
-    __slots__ = ("throttle_time_ms", "groups")
 
     NAME = "OffsetFetchResponse"
     TYPE = "response"
@@ -368,46 +243,23 @@ class OffsetFetchResponse(kipwire.Message):
             "groups", "Groups", "[]OffsetFetchResponseGroup", default=(), struct=OffsetFetchResponseGroup, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[OffsetFetchResponseGroup] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, groups: list[OffsetFetchResponseGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = OffsetFetchResponseGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(OffsetFetchResponseGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            OffsetFetchResponseGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(OffsetFetchResponseGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

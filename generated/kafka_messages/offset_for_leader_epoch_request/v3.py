@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
 
@@ -21,7 +18,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 unpack_iii = struct.Struct(">iii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 pack_iii = struct.Struct(">iii").pack
 
 
@@ -35,48 +31,32 @@ class OffsetForLeaderPartition(kipwire.Struct):
         leader_epoch (int32): The epoch whose end offset is wanted.
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iii").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
         self.leader_epoch = leader_epoch
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
-        item: OffsetForLeaderPartition
-        end = pos + 12 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(OffsetForLeaderPartition, count))]
-            rows = OffsetForLeaderPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.current_leader_epoch,
-                item.leader_epoch,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(OffsetForLeaderPartition, count)):
-            item.partition, item.current_leader_epoch, item.leader_epoch = unpack_iii(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.current_leader_epoch, self.leader_epoch = unpack_iii(data, pos)
+        pos += 12
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iii(self.partition, self.current_leader_epoch, self.leader_epoch))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderPartition):
-                raise kipwire.Malformed
-            add(pack_iii(item.partition, item.current_leader_epoch, item.leader_epoch))
+    def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
+        item: OffsetForLeaderPartition
+        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, rows):
+            pass
 
 
 class OffsetForLeaderTopic(kipwire.Struct):
@@ -87,8 +67,6 @@ class OffsetForLeaderTopic(kipwire.Struct):
         partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
@@ -96,52 +74,31 @@ class OffsetForLeaderTopic(kipwire.Struct):
             "partitions", "Partitions", "[]OffsetForLeaderPartition", default=(), struct=OffsetForLeaderPartition
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetForLeaderTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(OffsetForLeaderPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = OffsetForLeaderPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                OffsetForLeaderPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(OffsetForLeaderPartition, self.partitions, add)
 
 
 class OffsetForLeaderEpochRequest(kipwire.Message):
@@ -153,8 +110,6 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
             request does not say, as before version 3. Default: -2.
         topics ([]OffsetForLeaderTopic): Topics to look up.
     """
-
-    __slots__ = ("replica_id", "topics")
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"
@@ -168,29 +123,18 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = DEFAULT) -> None:
         self.replica_id = replica_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.replica_id, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = OffsetForLeaderTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetForLeaderTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.replica_id, size))
-        if topics:
-            OffsetForLeaderTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.replica_id))
+        write_structs(OffsetForLeaderTopic, self.topics, add)

@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
 
@@ -43,15 +29,13 @@ class OffsetForLeaderPartition(kipwire.Struct):
         leader_epoch (int32): The epoch whose end offset is wanted.
     """
 
-    __slots__ = ("partition", "current_leader_epoch", "leader_epoch")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iiix").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, current_leader_epoch: int = -1, leader_epoch: int = 0) -> None:
         self.partition = partition
@@ -59,42 +43,21 @@ class OffsetForLeaderPartition(kipwire.Struct):
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderPartition], int]:
-        item: OffsetForLeaderPartition
-        end = pos + 13 * count
-        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
-            items = [*map(new, repeat(OffsetForLeaderPartition, count))]
-            rows = OffsetForLeaderPartition._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.current_leader_epoch,
-                item.leader_epoch,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(OffsetForLeaderPartition, count)):
-            item.partition, item.current_leader_epoch, item.leader_epoch, size = unpack_iiiB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.current_leader_epoch, self.leader_epoch, size = unpack_iiiB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iiix(self.partition, self.current_leader_epoch, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderPartition):
-                raise kipwire.Malformed
-            packed = pack_iiix(item.partition, item.current_leader_epoch, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[OffsetForLeaderPartition], rows: kipwire.Rows) -> None:
+        item: OffsetForLeaderPartition
+        for item, (item.partition, item.current_leader_epoch, item.leader_epoch) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -106,8 +69,6 @@ class OffsetForLeaderTopic(kipwire.Struct):
         topic (string): Name of the topic.
         partitions ([]OffsetForLeaderPartition): Partitions of this topic to look up.
     """
-
-    __slots__ = ("topic", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -121,70 +82,34 @@ class OffsetForLeaderTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[OffsetForLeaderPartition] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopic], int]:
-        items = []
-        for item in map(new, repeat(OffsetForLeaderTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(OffsetForLeaderPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = OffsetForLeaderPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderTopic):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                OffsetForLeaderPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        write_compact_structs(OffsetForLeaderPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -198,8 +123,6 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
             request does not say, as before version 3. Default: -2.
         topics ([]OffsetForLeaderTopic): Topics to look up.
     """
-
-    __slots__ = ("replica_id", "topics")
 
     NAME = "OffsetForLeaderEpochRequest"
     TYPE = "request"
@@ -215,46 +138,23 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
             "topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, replica_id: int = -2, topics: list[OffsetForLeaderTopic] = DEFAULT) -> None:
         self.replica_id = replica_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.replica_id, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.replica_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OffsetForLeaderTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(OffsetForLeaderTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.replica_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OffsetForLeaderTopic._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(OffsetForLeaderTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_hiiq = struct.Struct(">hiiq").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class EpochEndOffset(kipwire.Struct):
@@ -36,16 +32,14 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset just past the last record of that epoch; -1 if it is not known. Default: -1.
     """
 
-    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">hiiq").iter_unpack
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1
@@ -55,34 +49,19 @@ class EpochEndOffset(kipwire.Struct):
         self.leader_epoch = leader_epoch
         self.end_offset = end_offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
-        item: EpochEndOffset
-        end = pos + 18 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(EpochEndOffset, count))]
-            rows = EpochEndOffset._ROWS(data[pos:end])
-            for item, (
-                item.error_code,
-                item.partition,
-                item.leader_epoch,
-                item.end_offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(EpochEndOffset, count)):
-            item.error_code, item.partition, item.leader_epoch, item.end_offset = unpack_hiiq(data, pos)
-            pos += 18
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition, self.leader_epoch, self.end_offset = unpack_hiiq(data, pos)
+        pos += 18
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hiiq(self.error_code, self.partition, self.leader_epoch, self.end_offset))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[EpochEndOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EpochEndOffset):
-                raise kipwire.Malformed
-            add(pack_hiiq(item.error_code, item.partition, item.leader_epoch, item.end_offset))
+    def _fill(items: list[EpochEndOffset], rows: kipwire.Rows) -> None:
+        item: EpochEndOffset
+        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, rows):
+            pass
 
 
 class OffsetForLeaderTopicResult(kipwire.Struct):
@@ -93,59 +72,36 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         partitions ([]EpochEndOffset): Results for the single partitions of this topic.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", default=(), struct=EpochEndOffset),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
-        items = []
-        for item in map(new, repeat(OffsetForLeaderTopicResult, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(EpochEndOffset, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = EpochEndOffset._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderTopicResult):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                EpochEndOffset._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        write_structs(EpochEndOffset, self.partitions, add)
 
 
 class OffsetForLeaderEpochResponse(kipwire.Message):
@@ -156,8 +112,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             when no quota was violated.
         topics ([]OffsetForLeaderTopicResult): Results, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "OffsetForLeaderEpochResponse"
     TYPE = "response"
@@ -173,31 +127,18 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             "topics", "Topics", "[]OffsetForLeaderTopicResult", default=(), struct=OffsetForLeaderTopicResult
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = OffsetForLeaderTopicResult._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(OffsetForLeaderTopicResult, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            OffsetForLeaderTopicResult._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(OffsetForLeaderTopicResult, self.topics, add)

@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
 
@@ -44,16 +30,14 @@ class EpochEndOffset(kipwire.Struct):
         end_offset (int64): Offset just past the last record of that epoch; -1 if it is not known. Default: -1.
     """
 
-    __slots__ = ("error_code", "partition", "leader_epoch", "end_offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">hiiqx").iter_unpack
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, error_code: int = 0, partition: int = 0, leader_epoch: int = -1, end_offset: int = -1
@@ -64,43 +48,21 @@ class EpochEndOffset(kipwire.Struct):
         self.end_offset = end_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EpochEndOffset], int]:
-        item: EpochEndOffset
-        end = pos + 19 * count
-        if count > 3 and data[pos + 18 : end : 19].count(0) == count:
-            items = [*map(new, repeat(EpochEndOffset, count))]
-            rows = EpochEndOffset._ROWS(data[pos:end])
-            for item, (
-                item.error_code,
-                item.partition,
-                item.leader_epoch,
-                item.end_offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(EpochEndOffset, count)):
-            item.error_code, item.partition, item.leader_epoch, item.end_offset, size = unpack_hiiqB(data, pos)
-            pos += 19
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition, self.leader_epoch, self.end_offset, size = unpack_hiiqB(data, pos)
+        pos += 19
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_hiiqx(self.error_code, self.partition, self.leader_epoch, self.end_offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[EpochEndOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EpochEndOffset):
-                raise kipwire.Malformed
-            packed = pack_hiiqx(item.error_code, item.partition, item.leader_epoch, item.end_offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[EpochEndOffset], rows: kipwire.Rows) -> None:
+        item: EpochEndOffset
+        for item, (item.error_code, item.partition, item.leader_epoch, item.end_offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -113,77 +75,39 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
         partitions ([]EpochEndOffset): Results for the single partitions of this topic.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", default=(), struct=EpochEndOffset, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[EpochEndOffset] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[OffsetForLeaderTopicResult], int]:
-        items = []
-        for item in map(new, repeat(OffsetForLeaderTopicResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(EpochEndOffset, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = EpochEndOffset._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetForLeaderTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetForLeaderTopicResult):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                EpochEndOffset._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        write_compact_structs(EpochEndOffset, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -196,8 +120,6 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             when no quota was violated.
         topics ([]OffsetForLeaderTopicResult): Results, grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "OffsetForLeaderEpochResponse"
     TYPE = "response"
@@ -218,48 +140,23 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[OffsetForLeaderTopicResult] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = OffsetForLeaderTopicResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(OffsetForLeaderTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            OffsetForLeaderTopicResult._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(OffsetForLeaderTopicResult, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,26 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["PartitionChangeRecord"]
 
@@ -56,17 +43,6 @@ class PartitionChangeRecord(kipwire.Message):
             recovered, 1 recovering, -1 (default) = unchanged. Default: -1.
     """
 
-    __slots__ = (
-        "partition_id",
-        "topic_id",
-        "isr",
-        "leader",
-        "replicas",
-        "removing_replicas",
-        "adding_replicas",
-        "leader_recovery_state",
-    )
-
     NAME = "PartitionChangeRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 5
@@ -74,8 +50,7 @@ class PartitionChangeRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2, 3, 4, 5})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3, 4, 5, 6, 7, 8})
+    OTHER_TAGS = frozenset({6, 7, 8})
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -108,6 +83,7 @@ class PartitionChangeRecord(kipwire.Message):
         ),
         kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -131,51 +107,33 @@ class PartitionChangeRecord(kipwire.Message):
         self.leader_recovery_state = leader_recovery_state
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.isr = None
-        message.leader = -2
-        message.replicas = None
-        message.removing_replicas = None
-        message.adding_replicas = None
-        message.leader_recovery_state = -1
-        message.partition_id, topic_id, size = unpack_i16sB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.isr = None
+        self.leader = -2
+        self.replicas = None
+        self.removing_replicas = None
+        self.adding_replicas = None
+        self.leader_recovery_state = -1
+        self.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid_from(topic_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.topic_id = uuid_from(topic_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_i16sx(self.partition_id, self.topic_id.bytes)
-        if (
-            self.isr is None
-            and self.leader == -2
-            and self.replicas is None
-            and self.removing_replicas is None
-            and self.adding_replicas is None
-            and self.leader_recovery_state == -1
-            and not self._unknown_tagged_fields
-        ):
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.isr = [*UNPACK_INT32[size - 1](data, pos)]
+                self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.isr = []
             else:
                 self.isr = None
         elif tag == 1:
@@ -184,42 +142,38 @@ class PartitionChangeRecord(kipwire.Message):
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.replicas = []
             else:
                 self.replicas = None
         elif tag == 3:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.removing_replicas = []
             else:
                 self.removing_replicas = None
         elif tag == 4:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.adding_replicas = []
             else:
                 self.adding_replicas = None
         elif tag == 5:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -228,15 +182,12 @@ class PartitionChangeRecord(kipwire.Message):
         if self.isr is not None:
             parts = []
             add = parts.append
-            isr = self.isr
-            if isr is None:
-                size = 0
+            if self.isr is None:
+                add(b"\0")
             else:
-                if type(isr) is not list:
-                    isr = as_list(isr)
+                isr = self.isr if type(self.isr) is list else as_list(self.isr)
                 size = len(isr) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if isr:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(isr)](*isr))
             fields.append((0, b"".join(parts)))
         if self.leader != -2:
@@ -247,43 +198,38 @@ class PartitionChangeRecord(kipwire.Message):
         if self.replicas is not None:
             parts = []
             add = parts.append
-            replicas = self.replicas
-            if replicas is None:
-                size = 0
+            if self.replicas is None:
+                add(b"\0")
             else:
-                if type(replicas) is not list:
-                    replicas = as_list(replicas)
+                replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
                 size = len(replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replicas:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(replicas)](*replicas))
             fields.append((2, b"".join(parts)))
         if self.removing_replicas is not None:
             parts = []
             add = parts.append
-            removing_replicas = self.removing_replicas
-            if removing_replicas is None:
-                size = 0
+            if self.removing_replicas is None:
+                add(b"\0")
             else:
-                if type(removing_replicas) is not list:
-                    removing_replicas = as_list(removing_replicas)
+                removing_replicas = (
+                    self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+                )
                 size = len(removing_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if removing_replicas:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(removing_replicas)](*removing_replicas))
             fields.append((3, b"".join(parts)))
         if self.adding_replicas is not None:
             parts = []
             add = parts.append
-            adding_replicas = self.adding_replicas
-            if adding_replicas is None:
-                size = 0
+            if self.adding_replicas is None:
+                add(b"\0")
             else:
-                if type(adding_replicas) is not list:
-                    adding_replicas = as_list(adding_replicas)
+                adding_replicas = (
+                    self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
+                )
                 size = len(adding_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if adding_replicas:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(adding_replicas)](*adding_replicas))
             fields.append((4, b"".join(parts)))
         if self.leader_recovery_state != -1:

@@ -4,26 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["PartitionRecord"]
 
@@ -54,19 +41,6 @@ class PartitionRecord(kipwire.Message):
             not set. Default: -1.
     """
 
-    __slots__ = (
-        "partition_id",
-        "topic_id",
-        "replicas",
-        "isr",
-        "removing_replicas",
-        "adding_replicas",
-        "leader",
-        "leader_recovery_state",
-        "leader_epoch",
-        "partition_epoch",
-    )
-
     NAME = "PartitionRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 3
@@ -74,8 +48,7 @@ class PartitionRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0, 1, 2})
+    OTHER_TAGS = frozenset({1, 2})
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -90,16 +63,17 @@ class PartitionRecord(kipwire.Message):
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
         kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition_id: int = -1,
         topic_id: uuid.UUID = ZERO_UUID,
-        replicas: list[int] = kipwire.DEFAULT,
-        isr: list[int] = kipwire.DEFAULT,
-        removing_replicas: list[int] = kipwire.DEFAULT,
-        adding_replicas: list[int] = kipwire.DEFAULT,
+        replicas: list[int] = DEFAULT,
+        isr: list[int] = DEFAULT,
+        removing_replicas: list[int] = DEFAULT,
+        adding_replicas: list[int] = DEFAULT,
         leader: int = -1,
         leader_recovery_state: int = 0,
         leader_epoch: int = -1,
@@ -107,122 +81,78 @@ class PartitionRecord(kipwire.Message):
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id
-        self.replicas = [] if replicas is kipwire.DEFAULT else replicas
-        self.isr = [] if isr is kipwire.DEFAULT else isr
-        self.removing_replicas = [] if removing_replicas is kipwire.DEFAULT else removing_replicas
-        self.adding_replicas = [] if adding_replicas is kipwire.DEFAULT else adding_replicas
+        self.replicas = [] if replicas is DEFAULT else replicas
+        self.isr = [] if isr is DEFAULT else isr
+        self.removing_replicas = [] if removing_replicas is DEFAULT else removing_replicas
+        self.adding_replicas = [] if adding_replicas is DEFAULT else adding_replicas
         self.leader = leader
         self.leader_recovery_state = leader_recovery_state
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.leader_recovery_state = 0
-        message.partition_id, topic_id, size = unpack_i16sB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_recovery_state = 0
+        self.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid_from(topic_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.replicas = []
-        else:
-            raise kipwire.Malformed
-
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.isr = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.isr = []
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.removing_replicas = []
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.adding_replicas = []
-        else:
-            raise kipwire.Malformed
-
-        message.leader, message.leader_epoch, message.partition_epoch, size = unpack_iiiB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self.leader, self.leader_epoch, self.partition_epoch, size = unpack_iiiB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        replicas = self.replicas
-        if type(replicas) is not list:
-            replicas = as_list(replicas)
+    def _write(self, add: kipwire.Add) -> None:
+        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
         size = len(replicas) + 1
         add(pack_i16s(self.partition_id, self.topic_id.bytes))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if replicas:
-            add(PACK_INT32[len(replicas)](*replicas))
-
-        isr = self.isr
-        if type(isr) is not list:
-            isr = as_list(isr)
+        add(PACK_INT32[len(replicas)](*replicas))
+        isr = self.isr if type(self.isr) is list else as_list(self.isr)
         size = len(isr) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if isr:
-            add(PACK_INT32[len(isr)](*isr))
-
-        removing_replicas = self.removing_replicas
-        if type(removing_replicas) is not list:
-            removing_replicas = as_list(removing_replicas)
+        add(PACK_INT32[len(isr)](*isr))
+        removing_replicas = (
+            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+        )
         size = len(removing_replicas) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if removing_replicas:
-            add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
-        adding_replicas = self.adding_replicas
-        if type(adding_replicas) is not list:
-            adding_replicas = as_list(adding_replicas)
+        add(PACK_INT32[len(removing_replicas)](*removing_replicas))
+        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
         size = len(adding_replicas) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if adding_replicas:
-            add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
+        add(PACK_INT32[len(adding_replicas)](*adding_replicas))
         packed = pack_iiix(self.leader, self.leader_epoch, self.partition_epoch)
-        if self.leader_recovery_state == 0 and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

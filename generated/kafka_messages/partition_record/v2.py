@@ -4,26 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["PartitionRecord"]
 
@@ -60,22 +47,6 @@ class PartitionRecord(kipwire.Message):
             replica is left (KIP-966); null (default) = none. From version 2 on. Default: null.
     """
 
-    __slots__ = (
-        "partition_id",
-        "topic_id",
-        "replicas",
-        "isr",
-        "removing_replicas",
-        "adding_replicas",
-        "leader",
-        "leader_recovery_state",
-        "leader_epoch",
-        "partition_epoch",
-        "directories",
-        "eligible_leader_replicas",
-        "last_known_elr",
-    )
-
     NAME = "PartitionRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 3
@@ -83,8 +54,6 @@ class PartitionRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2})
-    DECLARED_TAGS = frozenset({0, 1, 2})
     FIELDS = (
         kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -120,197 +89,131 @@ class PartitionRecord(kipwire.Message):
             entity_type="brokerId",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         partition_id: int = -1,
         topic_id: uuid.UUID = ZERO_UUID,
-        replicas: list[int] = kipwire.DEFAULT,
-        isr: list[int] = kipwire.DEFAULT,
-        removing_replicas: list[int] = kipwire.DEFAULT,
-        adding_replicas: list[int] = kipwire.DEFAULT,
+        replicas: list[int] = DEFAULT,
+        isr: list[int] = DEFAULT,
+        removing_replicas: list[int] = DEFAULT,
+        adding_replicas: list[int] = DEFAULT,
         leader: int = -1,
         leader_recovery_state: int = 0,
         leader_epoch: int = -1,
         partition_epoch: int = -1,
-        directories: list[uuid.UUID] = kipwire.DEFAULT,
+        directories: list[uuid.UUID] = DEFAULT,
         eligible_leader_replicas: list[int] | None = None,
         last_known_elr: list[int] | None = None,
     ) -> None:
         self.partition_id = partition_id
         self.topic_id = topic_id
-        self.replicas = [] if replicas is kipwire.DEFAULT else replicas
-        self.isr = [] if isr is kipwire.DEFAULT else isr
-        self.removing_replicas = [] if removing_replicas is kipwire.DEFAULT else removing_replicas
-        self.adding_replicas = [] if adding_replicas is kipwire.DEFAULT else adding_replicas
+        self.replicas = [] if replicas is DEFAULT else replicas
+        self.isr = [] if isr is DEFAULT else isr
+        self.removing_replicas = [] if removing_replicas is DEFAULT else removing_replicas
+        self.adding_replicas = [] if adding_replicas is DEFAULT else adding_replicas
         self.leader = leader
         self.leader_recovery_state = leader_recovery_state
         self.leader_epoch = leader_epoch
         self.partition_epoch = partition_epoch
-        self.directories = [] if directories is kipwire.DEFAULT else directories
+        self.directories = [] if directories is DEFAULT else directories
         self.eligible_leader_replicas = eligible_leader_replicas
         self.last_known_elr = last_known_elr
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.leader_recovery_state = 0
-        message.eligible_leader_replicas = None
-        message.last_known_elr = None
-        message.partition_id, topic_id, size = unpack_i16sB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_recovery_state = 0
+        self.eligible_leader_replicas = None
+        self.last_known_elr = None
+        self.partition_id, topic_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.topic_id = uuid_from(topic_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.replicas = []
-        else:
-            raise kipwire.Malformed
-
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.isr = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.isr = []
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.removing_replicas = []
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.removing_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-            pos += (size - 1) * 4
-        elif size == 1:
-            message.adding_replicas = []
-        else:
-            raise kipwire.Malformed
-
-        message.leader, message.leader_epoch, message.partition_epoch, size = unpack_iiiB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.adding_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self.leader, self.leader_epoch, self.partition_epoch, size = unpack_iiiB(data, pos)
         pos += 13
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            end = pos + (size - 1) * 16
-            if end > len(data):
-                raise kipwire.Malformed
-            message.directories = [uuid_from(data[at : at + 16]) for at in range(pos, end, 16)]
-            pos = end
-        elif size == 1:
-            message.directories = []
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.directories, pos = read_uuids(data, pos, size - 1)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        replicas = self.replicas
-        if type(replicas) is not list:
-            replicas = as_list(replicas)
+    def _write(self, add: kipwire.Add) -> None:
+        replicas = self.replicas if type(self.replicas) is list else as_list(self.replicas)
         size = len(replicas) + 1
         add(pack_i16s(self.partition_id, self.topic_id.bytes))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if replicas:
-            add(PACK_INT32[len(replicas)](*replicas))
-
-        isr = self.isr
-        if type(isr) is not list:
-            isr = as_list(isr)
+        add(PACK_INT32[len(replicas)](*replicas))
+        isr = self.isr if type(self.isr) is list else as_list(self.isr)
         size = len(isr) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if isr:
-            add(PACK_INT32[len(isr)](*isr))
-
-        removing_replicas = self.removing_replicas
-        if type(removing_replicas) is not list:
-            removing_replicas = as_list(removing_replicas)
+        add(PACK_INT32[len(isr)](*isr))
+        removing_replicas = (
+            self.removing_replicas if type(self.removing_replicas) is list else as_list(self.removing_replicas)
+        )
         size = len(removing_replicas) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if removing_replicas:
-            add(PACK_INT32[len(removing_replicas)](*removing_replicas))
-
-        adding_replicas = self.adding_replicas
-        if type(adding_replicas) is not list:
-            adding_replicas = as_list(adding_replicas)
+        add(PACK_INT32[len(removing_replicas)](*removing_replicas))
+        adding_replicas = self.adding_replicas if type(self.adding_replicas) is list else as_list(self.adding_replicas)
         size = len(adding_replicas) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if adding_replicas:
-            add(PACK_INT32[len(adding_replicas)](*adding_replicas))
-
-        directories = self.directories
-        if type(directories) is not list:
-            directories = as_list(directories)
+        add(PACK_INT32[len(adding_replicas)](*adding_replicas))
+        directories = self.directories if type(self.directories) is list else as_list(self.directories)
         size = len(directories) + 1
         add(pack_iii(self.leader, self.leader_epoch, self.partition_epoch))
         add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if directories:
-            add(b"".join([element.bytes for element in directories]))
+        add(write_uuids(directories))
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if (
-            self.leader_recovery_state == 0
-            and self.eligible_leader_replicas is None
-            and self.last_known_elr is None
-            and not self._unknown_tagged_fields
-        ):
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.leader_recovery_state,) = unpack_b(data, pos)
             pos += 1
         elif tag == 1:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)]
+                self.eligible_leader_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.eligible_leader_replicas = []
             else:
                 self.eligible_leader_replicas = None
         elif tag == 2:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)]
+                self.last_known_elr = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.last_known_elr = []
             else:
                 self.last_known_elr = None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -324,29 +227,29 @@ class PartitionRecord(kipwire.Message):
         if self.eligible_leader_replicas is not None:
             parts = []
             add = parts.append
-            eligible_leader_replicas = self.eligible_leader_replicas
-            if eligible_leader_replicas is None:
-                size = 0
+            if self.eligible_leader_replicas is None:
+                add(b"\0")
             else:
-                if type(eligible_leader_replicas) is not list:
-                    eligible_leader_replicas = as_list(eligible_leader_replicas)
+                eligible_leader_replicas = (
+                    self.eligible_leader_replicas
+                    if type(self.eligible_leader_replicas) is list
+                    else as_list(self.eligible_leader_replicas)
+                )
                 size = len(eligible_leader_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if eligible_leader_replicas:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(eligible_leader_replicas)](*eligible_leader_replicas))
             fields.append((1, b"".join(parts)))
         if self.last_known_elr is not None:
             parts = []
             add = parts.append
-            last_known_elr = self.last_known_elr
-            if last_known_elr is None:
-                size = 0
+            if self.last_known_elr is None:
+                add(b"\0")
             else:
-                if type(last_known_elr) is not list:
-                    last_known_elr = as_list(last_known_elr)
+                last_known_elr = (
+                    self.last_known_elr if type(self.last_known_elr) is list else as_list(self.last_known_elr)
+                )
                 size = len(last_known_elr) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if last_known_elr:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(last_known_elr)](*last_known_elr))
             fields.append((2, b"".join(parts)))
         return fields

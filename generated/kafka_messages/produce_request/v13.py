@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
@@ -47,76 +32,52 @@ class PartitionProduceData(kipwire.Struct):
             (magic 2); nullable on the wire. Default: null.
     """
 
-    __slots__ = ("index", "records")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
         self.index = index
         self.records = records
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
-        items = []
-        for item in map(new, repeat(PartitionProduceData, count)):
-            item.index, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.records = data[pos:end]
-                pos = end
-            elif size:
-                item.records = b""
-            else:
-                item.records = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.index, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                byte = data[pos]
+                if 0 < byte < 128:
+                    size += (byte - 1) << 7
+                    pos += 1
+                else:
+                    size, pos = read_size(data, pos)
+            end = pos + size - 1
+            self.records = data[pos:end]
+            pos = end
+        else:
+            self.records = b"" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionProduceData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionProduceData):
-                raise kipwire.Malformed
-            if item.records is None:
-                records = b""
-                size = 0
-            else:
-                records = item.records
-                if type(records) is not bytes:
-                    records = as_bytes(records)
-                size = len(records) + 1
-            add(pack_i(item.index))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.index))
+        if self.records is None:
+            add(b"\0")
+        else:
+            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            size = len(records) + 1
             if size < 128:
                 add(ONE_BYTE[size])
             elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
             else:
                 add(write_size(size))
             add(records)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -128,8 +89,6 @@ class TopicProduceData(kipwire.Struct):
         topic_id (uuid): Unique id of the topic, in place of its name. Since version 13 (KIP-516).
         partition_data ([]PartitionProduceData): The records for each partition of this topic.
     """
-
-    __slots__ = ("topic_id", "partition_data")
 
     FLEXIBLE = True
     FIELDS = (
@@ -143,56 +102,27 @@ class TopicProduceData(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topic_id: uuid.UUID = ZERO_UUID, partition_data: list[PartitionProduceData] = kipwire.DEFAULT
+        self, *, topic_id: uuid.UUID = ZERO_UUID, partition_data: list[PartitionProduceData] = DEFAULT
     ) -> None:
         self.topic_id = topic_id
-        self.partition_data = [] if partition_data is kipwire.DEFAULT else partition_data
+        self.partition_data = [] if partition_data is DEFAULT else partition_data
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
-        items = []
-        for item in map(new, repeat(TopicProduceData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partition_data, pos = PartitionProduceData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partition_data = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partition_data, pos = read_compact_structs(PartitionProduceData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicProduceData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicProduceData):
-                raise kipwire.Malformed
-            partition_data = item.partition_data
-            if type(partition_data) is not list:
-                partition_data = as_list(partition_data)
-            size = len(partition_data) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_data:
-                PartitionProduceData._write_many(partition_data, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionProduceData, self.partition_data, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -209,8 +139,6 @@ class ProduceRequest(kipwire.Message):
             with a timeout.
         topic_data ([]TopicProduceData): The records to append, grouped by topic.
     """
-
-    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
 
     NAME = "ProduceRequest"
     TYPE = "request"
@@ -236,6 +164,7 @@ class ProduceRequest(kipwire.Message):
             "topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -243,70 +172,41 @@ class ProduceRequest(kipwire.Message):
         transactional_id: str | None = None,
         acks: int = 0,
         timeout_ms: int = 0,
-        topic_data: list[TopicProduceData] = kipwire.DEFAULT,
+        topic_data: list[TopicProduceData] = DEFAULT,
     ) -> None:
         self.transactional_id = transactional_id
         self.acks = acks
         self.timeout_ms = timeout_ms
-        self.topic_data = [] if topic_data is kipwire.DEFAULT else topic_data
+        self.topic_data = [] if topic_data is DEFAULT else topic_data
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
+            self.transactional_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.transactional_id = ""
         else:
-            message.transactional_id = None
-
-        message.acks, message.timeout_ms, size = unpack_hiB(data, pos)
+            self.transactional_id = "" if size else None
+        self.acks, self.timeout_ms, size = unpack_hiB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topic_data, pos = TopicProduceData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topic_data = []
-        else:
-            raise kipwire.Malformed
+        self.topic_data, pos = read_compact_structs(TopicProduceData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.transactional_id is None:
-            transactional_id = b""
-            size = 0
+            add(b"\0")
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(transactional_id)
-
-        topic_data = self.topic_data
-        if type(topic_data) is not list:
-            topic_data = as_list(topic_data)
-        size = len(topic_data) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(transactional_id)
         add(pack_hi(self.acks, self.timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topic_data:
-            TopicProduceData._write_many(topic_data, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicProduceData, self.topic_data, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
@@ -20,9 +17,8 @@ unpack_hii = struct.Struct(">hii").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hii = struct.Struct(">hii").pack
+pack_hi = struct.Struct(">hi").pack
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class PartitionProduceData(kipwire.Struct):
@@ -34,49 +30,38 @@ class PartitionProduceData(kipwire.Struct):
             (magic 2); nullable on the wire. Default: null.
     """
 
-    __slots__ = ("index", "records")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, index: int = 0, records: bytes | None = None) -> None:
         self.index = index
         self.records = records
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceData], int]:
-        items = []
-        for item in map(new, repeat(PartitionProduceData, count)):
-            item.index, size = unpack_ii(data, pos)
-            pos += 8
-            if size >= 0:
-                end = pos + size
-                item.records = data[pos:end]
-                pos = end
-            elif size == -1:
-                item.records = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.index, size = unpack_ii(data, pos)
+        pos += 8
+        if size == -1:
+            self.records = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.records = data[pos:end]
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionProduceData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionProduceData):
-                raise kipwire.Malformed
-            if item.records is None:
-                records = b""
-                size = -1
-            else:
-                records = item.records
-                if type(records) is not bytes:
-                    records = as_bytes(records)
-                size = len(records)
-            add(pack_ii(item.index, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.index))
+        if self.records is None:
+            add(pack_i(-1))
+        else:
+            records = self.records if type(self.records) is bytes else as_bytes(self.records)
+            size = len(records)
+            add(pack_i(size))
             add(records)
 
 
@@ -88,8 +73,6 @@ class TopicProduceData(kipwire.Struct):
         partition_data ([]PartitionProduceData): The records for each partition of this topic.
     """
 
-    __slots__ = ("name", "partition_data")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
@@ -97,52 +80,31 @@ class TopicProduceData(kipwire.Struct):
             "partition_data", "PartitionData", "[]PartitionProduceData", default=(), struct=PartitionProduceData
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_data: list[PartitionProduceData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_data: list[PartitionProduceData] = DEFAULT) -> None:
         self.name = name
-        self.partition_data = [] if partition_data is kipwire.DEFAULT else partition_data
+        self.partition_data = [] if partition_data is DEFAULT else partition_data
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceData], int]:
-        items = []
-        for item in map(new, repeat(TopicProduceData, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_data, pos = read_structs(PartitionProduceData, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_data, pos = PartitionProduceData._read_many(data, pos, size)
-            elif size == 0:
-                item.partition_data = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicProduceData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicProduceData):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partition_data = item.partition_data
-            if type(partition_data) is not list:
-                partition_data = as_list(partition_data)
-            size = len(partition_data)
-            add(pack_i(size))
-            if partition_data:
-                PartitionProduceData._write_many(partition_data, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(PartitionProduceData, self.partition_data, add)
 
 
 class ProduceRequest(kipwire.Message):
@@ -157,8 +119,6 @@ class ProduceRequest(kipwire.Message):
             with a timeout.
         topic_data ([]TopicProduceData): The records to append, grouped by topic.
     """
-
-    __slots__ = ("transactional_id", "acks", "timeout_ms", "topic_data")
 
     NAME = "ProduceRequest"
     TYPE = "request"
@@ -176,6 +136,7 @@ class ProduceRequest(kipwire.Message):
         kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
         kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -183,51 +144,36 @@ class ProduceRequest(kipwire.Message):
         transactional_id: str | None = None,
         acks: int = 0,
         timeout_ms: int = 0,
-        topic_data: list[TopicProduceData] = kipwire.DEFAULT,
+        topic_data: list[TopicProduceData] = DEFAULT,
     ) -> None:
         self.transactional_id = transactional_id
         self.acks = acks
         self.timeout_ms = timeout_ms
-        self.topic_data = [] if topic_data is kipwire.DEFAULT else topic_data
+        self.topic_data = [] if topic_data is DEFAULT else topic_data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
+        if size == -1:
+            self.transactional_id = None
+        else:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.transactional_id = data[pos:end].decode()
+            self.transactional_id = data[pos:end].decode()
             pos = end
-        elif size == -1:
-            message.transactional_id = None
-        else:
-            raise kipwire.Malformed
-
-        message.acks, message.timeout_ms, size = unpack_hii(data, pos)
+        self.acks, self.timeout_ms, size = unpack_hii(data, pos)
         pos += 10
-        if size > 0:
-            message.topic_data, pos = TopicProduceData._read_many(data, pos, size)
-        elif size == 0:
-            message.topic_data = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topic_data, pos = read_structs(TopicProduceData, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.transactional_id is None:
-            transactional_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             transactional_id = encode_text(self.transactional_id)
             size = len(transactional_id)
-        add(pack_h(size))
-        add(transactional_id)
-
-        topic_data = self.topic_data
-        if type(topic_data) is not list:
-            topic_data = as_list(topic_data)
-        size = len(topic_data)
-        add(pack_hii(self.acks, self.timeout_ms, size))
-        if topic_data:
-            TopicProduceData._write_many(topic_data, add)
+            add(pack_h(size))
+            add(transactional_id)
+        add(pack_hi(self.acks, self.timeout_ms))
+        write_structs(TopicProduceData, self.topic_data, add)

@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v3
 from .v3 import PartitionProduceData, TopicProduceData
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 

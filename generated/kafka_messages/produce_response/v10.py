@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    is_empty,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "BatchIndexAndErrorMessage",
@@ -54,85 +38,50 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    __slots__ = ("batch_index", "batch_index_error_message")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text")
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
         kipwire.Field(
             "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
         self.batch_index = batch_index
         self.batch_index_error_message = batch_index_error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
-        items = []
-        patience = MANY
-        item: BatchIndexAndErrorMessage
-        while count:
-            rows = BatchIndexAndErrorMessage._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(BatchIndexAndErrorMessage, taken))]
-                for (
-                    item,
-                    item.batch_index,
-                    item.batch_index_error_message,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(BatchIndexAndErrorMessage, taken)):
-                item.batch_index, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.batch_index_error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.batch_index_error_message = ""
-                else:
-                    item.batch_index_error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.batch_index, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.batch_index_error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.batch_index_error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[BatchIndexAndErrorMessage], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, BatchIndexAndErrorMessage):
-                raise kipwire.Malformed
-            if item.batch_index_error_message is None:
-                batch_index_error_message = b""
-                size = 0
-            else:
-                batch_index_error_message = encode_text(item.batch_index_error_message)
-                size = len(batch_index_error_message) + 1
-            add(pack_i(item.batch_index))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.batch_index))
+        if self.batch_index_error_message is None:
+            add(b"\0")
+        else:
+            batch_index_error_message = encode_text(self.batch_index_error_message)
+            size = len(batch_index_error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(batch_index_error_message)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[BatchIndexAndErrorMessage], rows: kipwire.Rows) -> None:
+        item: BatchIndexAndErrorMessage
+        for item, (item.batch_index, item.batch_index_error_message) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -146,43 +95,27 @@ class LeaderIdAndEpoch(kipwire.Struct):
         leader_epoch (int32): Latest leader epoch the broker knows for the partition; -1 if unknown. Default: -1.
     """
 
-    __slots__ = ("leader_id", "leader_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1) -> None:
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LeaderIdAndEpoch], int]:
-        items = []
-        for item in map(new, repeat(LeaderIdAndEpoch, count)):
-            item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[LeaderIdAndEpoch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LeaderIdAndEpoch):
-                raise kipwire.Malformed
-            packed = pack_iix(item.leader_id, item.leader_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iix(self.leader_id, self.leader_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -206,20 +139,7 @@ class PartitionProduceResponse(kipwire.Struct):
             that does not (KIP-951). Tagged field since version 10.
     """
 
-    __slots__ = (
-        "index",
-        "error_code",
-        "base_offset",
-        "log_append_time_ms",
-        "log_start_offset",
-        "record_errors",
-        "error_message",
-        "_lazy_current_leader",
-    )
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -242,6 +162,7 @@ class PartitionProduceResponse(kipwire.Struct):
             "current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch, tag=0
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -251,104 +172,67 @@ class PartitionProduceResponse(kipwire.Struct):
         base_offset: int = 0,
         log_append_time_ms: int = -1,
         log_start_offset: int = -1,
-        record_errors: list[BatchIndexAndErrorMessage] = kipwire.DEFAULT,
+        record_errors: list[BatchIndexAndErrorMessage] = DEFAULT,
         error_message: str | None = None,
-        current_leader: LeaderIdAndEpoch = kipwire.DEFAULT,
+        current_leader: LeaderIdAndEpoch = DEFAULT,
     ) -> None:
         self.index = index
         self.error_code = error_code
         self.base_offset = base_offset
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
-        self.record_errors = [] if record_errors is kipwire.DEFAULT else record_errors
+        self.record_errors = [] if record_errors is DEFAULT else record_errors
         self.error_message = error_message
         self._lazy_current_leader: object = current_leader
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-        items = []
-        default = kipwire.DEFAULT
-        for item in map(new, repeat(PartitionProduceResponse, count)):
-            item._lazy_current_leader = default
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
-                unpack_ihqqqB(data, pos)
-            )
-            pos += 31
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.record_errors, pos = BatchIndexAndErrorMessage._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.record_errors = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_current_leader = DEFAULT
+        self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset, size = (
+            unpack_ihqqqB(data, pos)
+        )
+        pos += 31
+        self.record_errors, pos = read_compact_structs(BatchIndexAndErrorMessage, data, pos, size)
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionProduceResponse):
-                raise kipwire.Malformed
-            record_errors = item.record_errors
-            if type(record_errors) is not list:
-                record_errors = as_list(record_errors)
-            size = len(record_errors) + 1
-            add(
-                pack_ihqqq(
-                    item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset
-                )
-            )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if record_errors:
-                BatchIndexAndErrorMessage._write_many(record_errors, add)
-
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
+        write_compact_structs(BatchIndexAndErrorMessage, self.record_errors, add)
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-            if item._lazy_current_leader is kipwire.DEFAULT and not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
-            (self._lazy_current_leader,), pos = LeaderIdAndEpoch._read_many(data, pos, 1)
+            self._lazy_current_leader, pos = read_struct(LeaderIdAndEpoch, data, pos)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != LeaderIdAndEpoch():
+        if self._lazy_current_leader is not DEFAULT and self.current_leader != LeaderIdAndEpoch():
             parts = []
             add = parts.append
-            LeaderIdAndEpoch._write_many((self.current_leader,), add)
+            write_struct(LeaderIdAndEpoch, self.current_leader, add)
             fields.append((0, b"".join(parts)))
         return fields
 
@@ -364,8 +248,6 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    __slots__ = ("name", "partition_responses")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
@@ -380,72 +262,34 @@ class TopicProduceResponse(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = DEFAULT) -> None:
         self.name = name
-        self.partition_responses = [] if partition_responses is kipwire.DEFAULT else partition_responses
+        self.partition_responses = [] if partition_responses is DEFAULT else partition_responses
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-        items = []
-        for item in map(new, repeat(TopicProduceResponse, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partition_responses, pos = read_compact_structs(PartitionProduceResponse, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partition_responses, pos = PartitionProduceResponse._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partition_responses = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicProduceResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partition_responses = item.partition_responses
-            if type(partition_responses) is not list:
-                partition_responses = as_list(partition_responses)
-            size = len(partition_responses) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_responses:
-                PartitionProduceResponse._write_many(partition_responses, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(PartitionProduceResponse, self.partition_responses, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -461,16 +305,14 @@ class NodeEndpoint(kipwire.Struct):
         rack (string, nullable): Rack of that broker; null if none is configured. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -479,90 +321,48 @@ class NodeEndpoint(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[NodeEndpoint], int]:
-        items = []
-        patience = MANY
-        item: NodeEndpoint
-        while count:
-            rows = NodeEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(NodeEndpoint, taken))]
-                for (
-                    item,
-                    item.node_id,
-                    item.host,
-                    item.port,
-                    item.rack,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(NodeEndpoint, taken)):
-                item.node_id, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.port, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.rack = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.rack = ""
-                else:
-                    item.rack = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[NodeEndpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, NodeEndpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_i(item.node_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
-            add(pack_i(item.port))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_i(self.node_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[NodeEndpoint], rows: kipwire.Rows) -> None:
+        item: NodeEndpoint
+        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -579,8 +379,6 @@ class ProduceResponse(kipwire.Message):
             metadata request (KIP-951). Tagged field since version 10.
     """
 
-    __slots__ = ("responses", "throttle_time_ms", "node_endpoints")
-
     NAME = "ProduceResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 0
@@ -589,8 +387,6 @@ class ProduceResponse(kipwire.Message):
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field(
             "responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse, compact=True
@@ -600,70 +396,43 @@ class ProduceResponse(kipwire.Message):
             "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        responses: list[TopicProduceResponse] = kipwire.DEFAULT,
+        responses: list[TopicProduceResponse] = DEFAULT,
         throttle_time_ms: int = 0,
-        node_endpoints: list[NodeEndpoint] = kipwire.DEFAULT,
+        node_endpoints: list[NodeEndpoint] = DEFAULT,
     ) -> None:
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+        self.responses = [] if responses is DEFAULT else responses
         self.throttle_time_ms = throttle_time_ms
-        self.node_endpoints = [] if node_endpoints is kipwire.DEFAULT else node_endpoints
+        self.node_endpoints = [] if node_endpoints is DEFAULT else node_endpoints
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.node_endpoints = []
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_endpoints = []
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.responses, pos = TopicProduceResponse._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+        self.responses, pos = read_compact_structs(TopicProduceResponse, data, pos, size)
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if responses:
-            TopicProduceResponse._write_many(responses, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicProduceResponse, self.responses, add)
         packed = pack_ix(self.throttle_time_ms)
-        if self.node_endpoints == [] and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                self.node_endpoints, pos = NodeEndpoint._read_many(data, pos, size - 1)
-            elif size == 1:
-                self.node_endpoints = []
-            else:
-                raise kipwire.Malformed
+            self.node_endpoints, pos = read_compact_structs(NodeEndpoint, data, pos, size)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -672,13 +441,7 @@ class ProduceResponse(kipwire.Message):
         if not is_empty(self.node_endpoints):
             parts = []
             add = parts.append
-            node_endpoints = self.node_endpoints
-            if type(node_endpoints) is not list:
-                node_endpoints = as_list(node_endpoints)
-            size = len(node_endpoints) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if node_endpoints:
-                NodeEndpoint._write_many(node_endpoints, add)
+            write_compact_structs(NodeEndpoint, self.node_endpoints, add)
             fields.append((0, b"".join(parts)))
         return fields
 

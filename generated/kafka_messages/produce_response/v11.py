@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v10
 from .v10 import (
     BatchIndexAndErrorMessage,
@@ -11,10 +13,6 @@ from .v10 import (
     TopicProduceResponse,
     NodeEndpoint,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = [
     "BatchIndexAndErrorMessage",

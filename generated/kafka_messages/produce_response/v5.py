@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
@@ -36,10 +33,7 @@ class PartitionProduceResponse(kipwire.Struct):
             -1.
     """
 
-    __slots__ = ("index", "error_code", "base_offset", "log_append_time_ms", "log_start_offset")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ihqqq").iter_unpack
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -47,6 +41,7 @@ class PartitionProduceResponse(kipwire.Struct):
         kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
         kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -63,41 +58,27 @@ class PartitionProduceResponse(kipwire.Struct):
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-        item: PartitionProduceResponse
-        end = pos + 30 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(PartitionProduceResponse, count))]
-            rows = PartitionProduceResponse._ROWS(data[pos:end])
-            for item, (
-                item.index,
-                item.error_code,
-                item.base_offset,
-                item.log_append_time_ms,
-                item.log_start_offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionProduceResponse, count)):
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset = (
-                unpack_ihqqq(data, pos)
-            )
-            pos += 30
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset = unpack_ihqqq(
+            data, pos
+        )
+        pos += 30
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionProduceResponse):
-                raise kipwire.Malformed
-            add(
-                pack_ihqqq(
-                    item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset
-                )
-            )
+    def _fill(items: list[PartitionProduceResponse], rows: kipwire.Rows) -> None:
+        item: PartitionProduceResponse
+        for item, (
+            item.index,
+            item.error_code,
+            item.base_offset,
+            item.log_append_time_ms,
+            item.log_start_offset,
+        ) in zip(items, rows):
+            pass
 
 
 class TopicProduceResponse(kipwire.Struct):
@@ -107,8 +88,6 @@ class TopicProduceResponse(kipwire.Struct):
         name (string): Name of the topic. Up to version 12; from 13 on see TopicId.
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
-
-    __slots__ = ("name", "partition_responses")
 
     FLEXIBLE = False
     FIELDS = (
@@ -121,54 +100,31 @@ class TopicProduceResponse(kipwire.Struct):
             struct=PartitionProduceResponse,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = DEFAULT) -> None:
         self.name = name
-        self.partition_responses = [] if partition_responses is kipwire.DEFAULT else partition_responses
+        self.partition_responses = [] if partition_responses is DEFAULT else partition_responses
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-        items = []
-        for item in map(new, repeat(TopicProduceResponse, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_responses, pos = PartitionProduceResponse._read_many(data, pos, size)
-            elif size == 0:
-                item.partition_responses = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicProduceResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partition_responses = item.partition_responses
-            if type(partition_responses) is not list:
-                partition_responses = as_list(partition_responses)
-            size = len(partition_responses)
-            add(pack_i(size))
-            if partition_responses:
-                PartitionProduceResponse._write_many(partition_responses, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(PartitionProduceResponse, self.partition_responses, add)
 
 
 class ProduceResponse(kipwire.Message):
@@ -180,8 +136,6 @@ class ProduceResponse(kipwire.Message):
         throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
             was violated.
     """
-
-    __slots__ = ("responses", "throttle_time_ms")
 
     NAME = "ProduceResponse"
     TYPE = "response"
@@ -195,34 +149,20 @@ class ProduceResponse(kipwire.Message):
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, responses: list[TopicProduceResponse] = kipwire.DEFAULT, throttle_time_ms: int = 0) -> None:
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+    def __init__(self, *, responses: list[TopicProduceResponse] = DEFAULT, throttle_time_ms: int = 0) -> None:
+        self.responses = [] if responses is DEFAULT else responses
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.responses, pos = TopicProduceResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-
-        (message.throttle_time_ms,) = unpack_i(data, pos)
+        self.responses, pos = read_structs(TopicProduceResponse, data, pos, size)
+        (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses)
-        add(pack_i(size))
-        if responses:
-            TopicProduceResponse._write_many(responses, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(TopicProduceResponse, self.responses, add)
         add(pack_i(self.throttle_time_ms))

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
@@ -21,8 +18,7 @@ unpack_ih = struct.Struct(">ih").unpack_from
 unpack_ihqqqi = struct.Struct(">ihqqqi").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_ih = struct.Struct(">ih").pack
-pack_ihqqqi = struct.Struct(">ihqqqi").pack
+pack_ihqqq = struct.Struct(">ihqqq").pack
 
 
 class BatchIndexAndErrorMessage(kipwire.Struct):
@@ -34,47 +30,38 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
             null.
     """
 
-    __slots__ = ("batch_index", "batch_index_error_message")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
         kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, batch_index: int = 0, batch_index_error_message: str | None = None) -> None:
         self.batch_index = batch_index
         self.batch_index_error_message = batch_index_error_message
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BatchIndexAndErrorMessage], int]:
-        items = []
-        for item in map(new, repeat(BatchIndexAndErrorMessage, count)):
-            item.batch_index, size = unpack_ih(data, pos)
-            pos += 6
-            if size >= 0:
-                end = pos + size
-                item.batch_index_error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.batch_index_error_message = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.batch_index, size = unpack_ih(data, pos)
+        pos += 6
+        if size == -1:
+            self.batch_index_error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.batch_index_error_message = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[BatchIndexAndErrorMessage], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, BatchIndexAndErrorMessage):
-                raise kipwire.Malformed
-            if item.batch_index_error_message is None:
-                batch_index_error_message = b""
-                size = -1
-            else:
-                batch_index_error_message = encode_text(item.batch_index_error_message)
-                size = len(batch_index_error_message)
-            add(pack_ih(item.batch_index, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.batch_index))
+        if self.batch_index_error_message is None:
+            add(pack_h(-1))
+        else:
+            batch_index_error_message = encode_text(self.batch_index_error_message)
+            size = len(batch_index_error_message)
+            add(pack_h(size))
             add(batch_index_error_message)
 
 
@@ -95,16 +82,6 @@ class PartitionProduceResponse(kipwire.Struct):
             Since version 8 (KIP-467). Default: null.
     """
 
-    __slots__ = (
-        "index",
-        "error_code",
-        "base_offset",
-        "log_append_time_ms",
-        "log_start_offset",
-        "record_errors",
-        "error_message",
-    )
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("index", "Index", "int32", default=0),
@@ -122,6 +99,7 @@ class PartitionProduceResponse(kipwire.Struct):
         ),
         kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -131,7 +109,7 @@ class PartitionProduceResponse(kipwire.Struct):
         base_offset: int = 0,
         log_append_time_ms: int = -1,
         log_start_offset: int = -1,
-        record_errors: list[BatchIndexAndErrorMessage] = kipwire.DEFAULT,
+        record_errors: list[BatchIndexAndErrorMessage] = DEFAULT,
         error_message: str | None = None,
     ) -> None:
         self.index = index
@@ -139,60 +117,35 @@ class PartitionProduceResponse(kipwire.Struct):
         self.base_offset = base_offset
         self.log_append_time_ms = log_append_time_ms
         self.log_start_offset = log_start_offset
-        self.record_errors = [] if record_errors is kipwire.DEFAULT else record_errors
+        self.record_errors = [] if record_errors is DEFAULT else record_errors
         self.error_message = error_message
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionProduceResponse], int]:
-        items = []
-        for item in map(new, repeat(PartitionProduceResponse, count)):
-            item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size = (
-                unpack_ihqqqi(data, pos)
-            )
-            pos += 34
-            if size > 0:
-                item.record_errors, pos = BatchIndexAndErrorMessage._read_many(data, pos, size)
-            elif size == 0:
-                item.record_errors = []
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset, size = (
+            unpack_ihqqqi(data, pos)
+        )
+        pos += 34
+        self.record_errors, pos = read_structs(BatchIndexAndErrorMessage, data, pos, size)
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size == -1:
+            self.error_message = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.error_message = None
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionProduceResponse):
-                raise kipwire.Malformed
-            record_errors = item.record_errors
-            if type(record_errors) is not list:
-                record_errors = as_list(record_errors)
-            size = len(record_errors)
-            add(
-                pack_ihqqqi(
-                    item.index, item.error_code, item.base_offset, item.log_append_time_ms, item.log_start_offset, size
-                )
-            )
-            if record_errors:
-                BatchIndexAndErrorMessage._write_many(record_errors, add)
-
-            if item.error_message is None:
-                error_message = b""
-                size = -1
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ihqqq(self.index, self.error_code, self.base_offset, self.log_append_time_ms, self.log_start_offset))
+        write_structs(BatchIndexAndErrorMessage, self.record_errors, add)
+        if self.error_message is None:
+            add(pack_h(-1))
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message)
             add(pack_h(size))
             add(error_message)
 
@@ -205,8 +158,6 @@ class TopicProduceResponse(kipwire.Struct):
         partition_responses ([]PartitionProduceResponse): The outcome for each partition of the topic.
     """
 
-    __slots__ = ("name", "partition_responses")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
@@ -218,54 +169,31 @@ class TopicProduceResponse(kipwire.Struct):
             struct=PartitionProduceResponse,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, name: str = "", partition_responses: list[PartitionProduceResponse] = DEFAULT) -> None:
         self.name = name
-        self.partition_responses = [] if partition_responses is kipwire.DEFAULT else partition_responses
+        self.partition_responses = [] if partition_responses is DEFAULT else partition_responses
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicProduceResponse], int]:
-        items = []
-        for item in map(new, repeat(TopicProduceResponse, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_responses, pos = read_structs(PartitionProduceResponse, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_responses, pos = PartitionProduceResponse._read_many(data, pos, size)
-            elif size == 0:
-                item.partition_responses = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicProduceResponse], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicProduceResponse):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partition_responses = item.partition_responses
-            if type(partition_responses) is not list:
-                partition_responses = as_list(partition_responses)
-            size = len(partition_responses)
-            add(pack_i(size))
-            if partition_responses:
-                PartitionProduceResponse._write_many(partition_responses, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(PartitionProduceResponse, self.partition_responses, add)
 
 
 class ProduceResponse(kipwire.Message):
@@ -277,8 +205,6 @@ class ProduceResponse(kipwire.Message):
         throttle_time_ms (int32): Milliseconds the producer should pause because it exceeded a quota; 0 when no quota
             was violated.
     """
-
-    __slots__ = ("responses", "throttle_time_ms")
 
     NAME = "ProduceResponse"
     TYPE = "response"
@@ -292,34 +218,20 @@ class ProduceResponse(kipwire.Message):
         kipwire.Field("responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, responses: list[TopicProduceResponse] = kipwire.DEFAULT, throttle_time_ms: int = 0) -> None:
-        self.responses = [] if responses is kipwire.DEFAULT else responses
+    def __init__(self, *, responses: list[TopicProduceResponse] = DEFAULT, throttle_time_ms: int = 0) -> None:
+        self.responses = [] if responses is DEFAULT else responses
         self.throttle_time_ms = throttle_time_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.responses, pos = TopicProduceResponse._read_many(data, pos, size)
-        elif size == 0:
-            message.responses = []
-        else:
-            raise kipwire.Malformed
-
-        (message.throttle_time_ms,) = unpack_i(data, pos)
+        self.responses, pos = read_structs(TopicProduceResponse, data, pos, size)
+        (self.throttle_time_ms,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        responses = self.responses
-        if type(responses) is not list:
-            responses = as_list(responses)
-        size = len(responses)
-        add(pack_i(size))
-        if responses:
-            TopicProduceResponse._write_many(responses, add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(TopicProduceResponse, self.responses, add)
         add(pack_i(self.throttle_time_ms))

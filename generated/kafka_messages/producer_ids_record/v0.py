@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ProducerIdsRecord"]
 
@@ -30,8 +26,6 @@ class ProducerIdsRecord(kipwire.Message):
         next_producer_id (int64): First producer id still unassigned, at which the next block will start.
     """
 
-    __slots__ = ("broker_id", "broker_epoch", "next_producer_id")
-
     NAME = "ProducerIdsRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 15
@@ -44,6 +38,7 @@ class ProducerIdsRecord(kipwire.Message):
         kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
         kipwire.Field("next_producer_id", "NextProducerId", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0, broker_epoch: int = -1, next_producer_id: int = 0) -> None:
         self.broker_id = broker_id
@@ -51,23 +46,14 @@ class ProducerIdsRecord(kipwire.Message):
         self.next_producer_id = next_producer_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, message.broker_epoch, message.next_producer_id, size = unpack_iqqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, self.broker_epoch, self.next_producer_id, size = unpack_iqqB(data, pos)
         pos += 21
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqqx(self.broker_id, self.broker_epoch, self.next_producer_id)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT
 
 __all__ = ["ProducerEntry", "ProducerSnapshot"]
 
 unpack_Ii = struct.Struct(">Ii").unpack_from
 unpack_qhiqiqiq = struct.Struct(">qhiqiqiq").unpack_from
-pack_Ii = struct.Struct(">Ii").pack
+pack_I = struct.Struct(">I").pack
 pack_qhiqiqiq = struct.Struct(">qhiqiqiq").pack
 
 
@@ -38,19 +35,7 @@ class ProducerEntry(kipwire.Struct):
             no transaction is open.
     """
 
-    __slots__ = (
-        "producer_id",
-        "epoch",
-        "last_sequence",
-        "last_offset",
-        "offset_delta",
-        "timestamp",
-        "coordinator_epoch",
-        "current_txn_first_offset",
-    )
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">qhiqiqiq").iter_unpack
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("epoch", "Epoch", "int16", default=0),
@@ -61,6 +46,7 @@ class ProducerEntry(kipwire.Struct):
         kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
         kipwire.Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -83,58 +69,48 @@ class ProducerEntry(kipwire.Struct):
         self.coordinator_epoch = coordinator_epoch
         self.current_txn_first_offset = current_txn_first_offset
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ProducerEntry], int]:
-        item: ProducerEntry
-        end = pos + 46 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(ProducerEntry, count))]
-            rows = ProducerEntry._ROWS(data[pos:end])
-            for item, (
-                item.producer_id,
-                item.epoch,
-                item.last_sequence,
-                item.last_offset,
-                item.offset_delta,
-                item.timestamp,
-                item.coordinator_epoch,
-                item.current_txn_first_offset,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(ProducerEntry, count)):
-            (
-                item.producer_id,
-                item.epoch,
-                item.last_sequence,
-                item.last_offset,
-                item.offset_delta,
-                item.timestamp,
-                item.coordinator_epoch,
-                item.current_txn_first_offset,
-            ) = unpack_qhiqiqiq(data, pos)
-            pos += 46
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.producer_id,
+            self.epoch,
+            self.last_sequence,
+            self.last_offset,
+            self.offset_delta,
+            self.timestamp,
+            self.coordinator_epoch,
+            self.current_txn_first_offset,
+        ) = unpack_qhiqiqiq(data, pos)
+        pos += 46
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_qhiqiqiq(
+                self.producer_id,
+                self.epoch,
+                self.last_sequence,
+                self.last_offset,
+                self.offset_delta,
+                self.timestamp,
+                self.coordinator_epoch,
+                self.current_txn_first_offset,
+            )
+        )
 
     @staticmethod
-    def _write_many(items: abc.Sequence[ProducerEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ProducerEntry):
-                raise kipwire.Malformed
-            add(
-                pack_qhiqiqiq(
-                    item.producer_id,
-                    item.epoch,
-                    item.last_sequence,
-                    item.last_offset,
-                    item.offset_delta,
-                    item.timestamp,
-                    item.coordinator_epoch,
-                    item.current_txn_first_offset,
-                )
-            )
+    def _fill(items: list[ProducerEntry], rows: kipwire.Rows) -> None:
+        item: ProducerEntry
+        for item, (
+            item.producer_id,
+            item.epoch,
+            item.last_sequence,
+            item.last_offset,
+            item.offset_delta,
+            item.timestamp,
+            item.coordinator_epoch,
+            item.current_txn_first_offset,
+        ) in zip(items, rows):
+            pass
 
 
 class ProducerSnapshot(kipwire.Message):
@@ -145,8 +121,6 @@ class ProducerSnapshot(kipwire.Message):
         crc (uint32): CRC-32C checksum of the data that follows it in the file, to detect damage.
         producer_entries ([]ProducerEntry): One entry per producer that is active on the partition.
     """
-
-    __slots__ = ("crc", "producer_entries")
 
     NAME = "ProducerSnapshot"
     TYPE = "data"
@@ -159,29 +133,18 @@ class ProducerSnapshot(kipwire.Message):
         kipwire.Field("crc", "Crc", "uint32", default=0),
         kipwire.Field("producer_entries", "ProducerEntries", "[]ProducerEntry", default=(), struct=ProducerEntry),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, crc: int = 0, producer_entries: list[ProducerEntry] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, crc: int = 0, producer_entries: list[ProducerEntry] = DEFAULT) -> None:
         self.crc = crc
-        self.producer_entries = [] if producer_entries is kipwire.DEFAULT else producer_entries
+        self.producer_entries = [] if producer_entries is DEFAULT else producer_entries
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.crc, size = unpack_Ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.crc, size = unpack_Ii(data, pos)
         pos += 8
-        if size > 0:
-            message.producer_entries, pos = ProducerEntry._read_many(data, pos, size)
-        elif size == 0:
-            message.producer_entries = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.producer_entries, pos = read_structs(ProducerEntry, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        producer_entries = self.producer_entries
-        if type(producer_entries) is not list:
-            producer_entries = as_list(producer_entries)
-        size = len(producer_entries)
-        add(pack_Ii(self.crc, size))
-        if producer_entries:
-            ProducerEntry._write_many(producer_entries, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_I(self.crc))
+        write_structs(ProducerEntry, self.producer_entries, add)

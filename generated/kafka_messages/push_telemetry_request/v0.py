@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_bytes,
-    new,
-    read_size,
-    read_tag_section,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["PushTelemetryRequest"]
 
@@ -43,10 +29,8 @@ class PushTelemetryRequest(kipwire.Message):
             interval is over.
         compression_type (int8): How Metrics is compressed: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
         metrics (bytes): Metrics in the protobuf format of OpenTelemetry (OTLP MetricsData), compressed as
-            CompressionType says.
+            compression_type says.
     """
-
-    __slots__ = ("client_instance_id", "subscription_id", "terminating", "compression_type", "metrics")
 
     NAME = "PushTelemetryRequest"
     TYPE = "request"
@@ -63,6 +47,7 @@ class PushTelemetryRequest(kipwire.Message):
         kipwire.Field("compression_type", "CompressionType", "int8", default=0),
         kipwire.Field("metrics", "Metrics", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -80,42 +65,26 @@ class PushTelemetryRequest(kipwire.Message):
         self.metrics = metrics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        client_instance_id, message.subscription_id, terminating, message.compression_type, size = unpack_16siBbB(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        client_instance_id, self.subscription_id, terminating, self.compression_type, size = unpack_16siBbB(data, pos)
         pos += 23
-        message.client_instance_id = uuid_from(client_instance_id)
-        message.terminating = FALSE_TRUE[terminating]
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.metrics = data[pos:end]
-            pos = end
-        elif size:
-            message.metrics = b""
-        else:
-            raise kipwire.Malformed
+        self.client_instance_id = uuid_from(client_instance_id)
+        self.terminating = FALSE_TRUE[terminating]
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.metrics = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        metrics = self.metrics
-        if type(metrics) is not bytes:
-            metrics = as_bytes(metrics)
+    def _write(self, add: kipwire.Add) -> None:
+        metrics = self.metrics if type(self.metrics) is bytes else as_bytes(self.metrics)
         size = len(metrics) + 1
         add(
             pack_16siBb(
@@ -125,15 +94,10 @@ class PushTelemetryRequest(kipwire.Message):
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(metrics)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

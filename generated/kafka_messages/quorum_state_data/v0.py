@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Voter", "QuorumStateData"]
 
@@ -41,48 +27,29 @@ class Voter(kipwire.Struct):
         voter_id (int32): Node id of the voter.
     """
 
-    __slots__ = ("voter_id",)
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ix").iter_unpack
     FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, voter_id: int = 0) -> None:
         self.voter_id = voter_id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-        item: Voter
-        end = pos + 5 * count
-        if count > 3 and data[pos + 4 : end : 5].count(0) == count:
-            items = [*map(new, repeat(Voter, count))]
-            rows = Voter._ROWS(data[pos:end])
-            for item, (item.voter_id,) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(Voter, count)):
-            item.voter_id, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.voter_id, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ix(self.voter_id)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[Voter], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Voter):
-                raise kipwire.Malformed
-            packed = pack_ix(item.voter_id)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[Voter], rows: kipwire.Rows) -> None:
+        item: Voter
+        for item, (item.voter_id,) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -102,8 +69,6 @@ class QuorumStateData(kipwire.Message):
             from KIP-853 on the voter set is kept in the log itself.
     """
 
-    __slots__ = ("cluster_id", "leader_id", "leader_epoch", "voted_id", "applied_offset", "current_voters")
-
     NAME = "QuorumStateData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -121,6 +86,7 @@ class QuorumStateData(kipwire.Message):
             "current_voters", "CurrentVoters", "[]Voter", default=(), struct=Voter, nullable=True, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -130,73 +96,43 @@ class QuorumStateData(kipwire.Message):
         leader_epoch: int = -1,
         voted_id: int = -1,
         applied_offset: int = 0,
-        current_voters: list[Voter] | None = kipwire.DEFAULT,
+        current_voters: list[Voter] | None = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
         self.voted_id = voted_id
         self.applied_offset = applied_offset
-        self.current_voters = [] if current_voters is kipwire.DEFAULT else current_voters
+        self.current_voters = [] if current_voters is DEFAULT else current_voters
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.cluster_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.leader_id, message.leader_epoch, message.voted_id, message.applied_offset, size = unpack_iiiqB(
-            data, pos
-        )
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.cluster_id = data[pos:end].decode()
+        pos = end
+        self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset, size = unpack_iiiqB(data, pos)
         pos += 21
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.current_voters, pos = Voter._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.current_voters = []
+        if size:
+            self.current_voters, pos = read_compact_structs(Voter, data, pos, size)
         else:
-            message.current_voters = None
+            self.current_voters = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         cluster_id = encode_text(self.cluster_id)
         size = len(cluster_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(cluster_id)
-
-        current_voters = self.current_voters
-        if current_voters is None:
-            size = 0
-        else:
-            if type(current_voters) is not list:
-                current_voters = as_list(current_voters)
-            size = len(current_voters) + 1
         add(pack_iiiq(self.leader_id, self.leader_epoch, self.voted_id, self.applied_offset))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if current_voters:
-            Voter._write_many(current_voters, add)
-
-        if not self._unknown_tagged_fields:
+        if self.current_voters is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(Voter, self.current_voters, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["QuorumStateData"]
 
@@ -34,8 +30,6 @@ class QuorumStateData(kipwire.Message):
             vote was cast. Since version 1 (KIP-853).
     """
 
-    __slots__ = ("leader_id", "leader_epoch", "voted_id", "voted_directory_id")
-
     NAME = "QuorumStateData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -49,6 +43,7 @@ class QuorumStateData(kipwire.Message):
         kipwire.Field("voted_id", "VotedId", "int32", default=-1),
         kipwire.Field("voted_directory_id", "VotedDirectoryId", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -64,24 +59,15 @@ class QuorumStateData(kipwire.Message):
         self.voted_directory_id = voted_directory_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.leader_id, message.leader_epoch, message.voted_id, voted_directory_id, size = unpack_iii16sB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, self.voted_id, voted_directory_id, size = unpack_iii16sB(data, pos)
         pos += 29
-        message.voted_directory_id = uuid_from(voted_directory_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.voted_directory_id = uuid_from(voted_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iii16sx(self.leader_id, self.leader_epoch, self.voted_id, self.voted_directory_id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["StateBatch", "PartitionResult", "ReadStateResult", "ReadShareGroupStateResponse"]
 
@@ -40,7 +26,7 @@ pack_qqbhx = struct.Struct(">qqbhx").pack
 
 
 class StateBatch(kipwire.Struct):
-    """Delivery state of ranges of records from StartOffset on.
+    """Delivery state of ranges of records from start_offset on.
 
     Attributes:
         first_offset (int64): Offset of the first record in the range.
@@ -49,16 +35,14 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How often delivery of the records in the range has been attempted.
     """
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
         kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
         kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
@@ -69,45 +53,21 @@ class StateBatch(kipwire.Struct):
         self.delivery_count = delivery_count
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
-        item: StateBatch
-        end = pos + 20 * count
-        if count > 3 and data[pos + 19 : end : 20].count(0) == count:
-            items = [*map(new, repeat(StateBatch, count))]
-            rows = StateBatch._ROWS(data[pos:end])
-            for item, (
-                item.first_offset,
-                item.last_offset,
-                item.delivery_state,
-                item.delivery_count,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(StateBatch, count)):
-            item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, size = unpack_qqbhB(
-                data, pos
-            )
-            pos += 20
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.first_offset, self.last_offset, self.delivery_state, self.delivery_count, size = unpack_qqbhB(data, pos)
+        pos += 20
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qqbhx(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[StateBatch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, StateBatch):
-                raise kipwire.Malformed
-            packed = pack_qqbhx(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[StateBatch], rows: kipwire.Rows) -> None:
+        item: StateBatch
+        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -123,10 +83,8 @@ class PartitionResult(kipwire.Struct):
         state_epoch (int32): Epoch of the share-partition's state, raised when the state is initialized anew, e.g. by an
             offset reset.
         start_offset (int64): Offset of the first record still open for delivery (SPSO); -1 if not initialized yet.
-        state_batches ([]StateBatch): Delivery state of ranges of records from StartOffset on.
+        state_batches ([]StateBatch): Delivery state of ranges of records from start_offset on.
     """
-
-    __slots__ = ("partition", "error_code", "error_message", "state_epoch", "start_offset", "state_batches")
 
     FLEXIBLE = True
     FIELDS = (
@@ -137,6 +95,7 @@ class PartitionResult(kipwire.Struct):
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
         kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -146,80 +105,45 @@ class PartitionResult(kipwire.Struct):
         error_message: str | None = None,
         state_epoch: int = 0,
         start_offset: int = 0,
-        state_batches: list[StateBatch] = kipwire.DEFAULT,
+        state_batches: list[StateBatch] = DEFAULT,
     ) -> None:
         self.partition = partition
         self.error_code = error_code
         self.error_message = error_message
         self.state_epoch = state_epoch
         self.start_offset = start_offset
-        self.state_batches = [] if state_batches is kipwire.DEFAULT else state_batches
+        self.state_batches = [] if state_batches is DEFAULT else state_batches
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-        items = []
-        for item in map(new, repeat(PartitionResult, count)):
-            item.partition, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self.state_epoch, self.start_offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self.state_batches, pos = read_compact_structs(StateBatch, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.state_epoch, item.start_offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.state_batches, pos = StateBatch._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.state_batches = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            state_batches = item.state_batches
-            if type(state_batches) is not list:
-                state_batches = as_list(state_batches)
-            size = len(state_batches) + 1
-            add(pack_iq(item.state_epoch, item.start_offset))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if state_batches:
-                StateBatch._write_many(state_batches, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(pack_iq(self.state_epoch, self.start_offset))
+        write_compact_structs(StateBatch, self.state_batches, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -232,8 +156,6 @@ class ReadStateResult(kipwire.Struct):
         partitions ([]PartitionResult): State of each partition of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -241,54 +163,25 @@ class ReadStateResult(kipwire.Struct):
             "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ReadStateResult], int]:
-        items = []
-        for item in map(new, repeat(ReadStateResult, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ReadStateResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ReadStateResult):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionResult._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionResult, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -299,8 +192,6 @@ class ReadShareGroupStateResponse(kipwire.Message):
     Attributes:
         results ([]ReadStateResult): State per partition, grouped by topic.
     """
-
-    __slots__ = ("results",)
 
     NAME = "ReadShareGroupStateResponse"
     TYPE = "response"
@@ -313,44 +204,21 @@ class ReadShareGroupStateResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("results", "Results", "[]ReadStateResult", default=(), struct=ReadStateResult, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, results: list[ReadStateResult] = kipwire.DEFAULT) -> None:
-        self.results = [] if results is kipwire.DEFAULT else results
+    def __init__(self, *, results: list[ReadStateResult] = DEFAULT) -> None:
+        self.results = [] if results is DEFAULT else results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results, pos = ReadStateResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results = []
-        else:
-            raise kipwire.Malformed
+        self.results, pos = read_compact_structs(ReadStateResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results:
-            ReadStateResult._write_many(results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(ReadStateResult, self.results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,31 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["BrokerEndpoint", "BrokerFeature", "RegisterBrokerRecord"]
 
@@ -52,16 +35,14 @@ class BrokerEndpoint(kipwire.Struct):
         security_protocol (int16): Security protocol of the listener: 0 PLAINTEXT, 1 SSL, 2 SASL_PLAINTEXT, 3 SASL_SSL.
     """
 
-    __slots__ = ("name", "host", "port", "security_protocol")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
         kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0, security_protocol: int = 0) -> None:
         self.name = name
@@ -70,87 +51,43 @@ class BrokerEndpoint(kipwire.Struct):
         self.security_protocol = security_protocol
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, self.security_protocol, size = unpack_HhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hhx(self.port, self.security_protocol)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerEndpoint], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[BrokerEndpoint], rows: kipwire.Rows) -> None:
         item: BrokerEndpoint
-        while count:
-            rows = BrokerEndpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(BrokerEndpoint, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                    item.security_protocol,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(BrokerEndpoint, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, item.security_protocol, size = unpack_HhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[BrokerEndpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, BrokerEndpoint):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hhx(item.port, item.security_protocol)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port, item.security_protocol) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -164,15 +101,13 @@ class BrokerFeature(kipwire.Struct):
         max_supported_version (int16): Highest level of the feature the broker can work with.
     """
 
-    __slots__ = ("name", "min_supported_version", "max_supported_version")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "h")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.name = name
@@ -180,68 +115,32 @@ class BrokerFeature(kipwire.Struct):
         self.max_supported_version = max_supported_version
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_hhx(self.min_supported_version, self.max_supported_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[BrokerFeature], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[BrokerFeature], rows: kipwire.Rows) -> None:
         item: BrokerFeature
-        while count:
-            rows = BrokerFeature._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(BrokerFeature, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.min_supported_version,
-                    item.max_supported_version,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(BrokerFeature, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-                pos += 5
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[BrokerFeature], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, BrokerFeature):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.min_supported_version, item.max_supported_version) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -266,18 +165,6 @@ class RegisterBrokerRecord(kipwire.Message):
             default false.
     """
 
-    __slots__ = (
-        "broker_id",
-        "is_migrating_zk_broker",
-        "incarnation_id",
-        "broker_epoch",
-        "end_points",
-        "features",
-        "rack",
-        "fenced",
-        "in_controlled_shutdown",
-    )
-
     NAME = "RegisterBrokerRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 0
@@ -285,7 +172,7 @@ class RegisterBrokerRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 4
     FLEXIBLE = True
-    DECLARED_TAGS = frozenset({0, 1})
+    OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
         kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
         kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
@@ -297,6 +184,7 @@ class RegisterBrokerRecord(kipwire.Message):
         kipwire.Field("fenced", "Fenced", "bool", default=True),
         kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -305,8 +193,8 @@ class RegisterBrokerRecord(kipwire.Message):
         is_migrating_zk_broker: bool = False,
         incarnation_id: uuid.UUID = ZERO_UUID,
         broker_epoch: int = 0,
-        end_points: list[BrokerEndpoint] = kipwire.DEFAULT,
-        features: list[BrokerFeature] = kipwire.DEFAULT,
+        end_points: list[BrokerEndpoint] = DEFAULT,
+        features: list[BrokerFeature] = DEFAULT,
         rack: str | None = "",
         fenced: bool = True,
         in_controlled_shutdown: bool = False,
@@ -315,101 +203,55 @@ class RegisterBrokerRecord(kipwire.Message):
         self.is_migrating_zk_broker = is_migrating_zk_broker
         self.incarnation_id = incarnation_id
         self.broker_epoch = broker_epoch
-        self.end_points = [] if end_points is kipwire.DEFAULT else end_points
-        self.features = [] if features is kipwire.DEFAULT else features
+        self.end_points = [] if end_points is DEFAULT else end_points
+        self.features = [] if features is DEFAULT else features
         self.rack = rack
         self.fenced = fenced
         self.in_controlled_shutdown = in_controlled_shutdown
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, is_migrating_zk_broker, incarnation_id, message.broker_epoch, size = unpack_iB16sqB(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, is_migrating_zk_broker, incarnation_id, self.broker_epoch, size = unpack_iB16sqB(data, pos)
         pos += 30
-        message.is_migrating_zk_broker = FALSE_TRUE[is_migrating_zk_broker]
-        message.incarnation_id = uuid_from(incarnation_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.end_points, pos = BrokerEndpoint._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.end_points = []
-        else:
-            raise kipwire.Malformed
-
+        self.is_migrating_zk_broker = FALSE_TRUE[is_migrating_zk_broker]
+        self.incarnation_id = uuid_from(incarnation_id)
+        self.end_points, pos = read_compact_structs(BrokerEndpoint, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.features, pos = BrokerFeature._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.features = []
-        else:
-            raise kipwire.Malformed
-
+        self.features, pos = read_compact_structs(BrokerFeature, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack = data[pos:end].decode()
+            self.rack = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack = ""
         else:
-            message.rack = None
-
+            self.rack = "" if size else None
         fenced, in_controlled_shutdown, size = unpack_BBB(data, pos)
         pos += 3
-        message.fenced = FALSE_TRUE[fenced]
-        message.in_controlled_shutdown = FALSE_TRUE[in_controlled_shutdown]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.fenced = FALSE_TRUE[fenced]
+        self.in_controlled_shutdown = FALSE_TRUE[in_controlled_shutdown]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        end_points = self.end_points
-        if type(end_points) is not list:
-            end_points = as_list(end_points)
-        size = len(end_points) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(
             pack_iB16sq(
                 self.broker_id, BOOL_BYTE[self.is_migrating_zk_broker], self.incarnation_id.bytes, self.broker_epoch
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if end_points:
-            BrokerEndpoint._write_many(end_points, add)
-
-        features = self.features
-        if type(features) is not list:
-            features = as_list(features)
-        size = len(features) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if features:
-            BrokerFeature._write_many(features, add)
-
+        write_compact_structs(BrokerEndpoint, self.end_points, add)
+        write_compact_structs(BrokerFeature, self.features, add)
         if self.rack is None:
-            rack = b""
-            size = 0
+            add(b"\0")
         else:
             rack = encode_text(self.rack)
             size = len(rack) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack)
         packed = pack_BBx(BOOL_BYTE[self.fenced], BOOL_BYTE[self.in_controlled_shutdown])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

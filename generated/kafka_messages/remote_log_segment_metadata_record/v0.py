@@ -4,31 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "TopicIdPartitionEntry",
@@ -61,14 +44,13 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within its topic.
     """
 
-    __slots__ = ("name", "id", "partition")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
@@ -76,49 +58,27 @@ class TopicIdPartitionEntry(kipwire.Struct):
         self.partition = partition
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
-        items = []
-        for item in map(new, repeat(TopicIdPartitionEntry, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        id, self.partition, size = unpack_16siB(data, pos)
+        pos += 21
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            id, item.partition, size = unpack_16siB(data, pos)
-            pos += 21
-            item.id = uuid_from(id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicIdPartitionEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicIdPartitionEntry):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_16six(item.id.bytes, item.partition)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_16six(self.id.bytes, self.partition)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -131,8 +91,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         id (uuid): UUID made for this copy; a repeated attempt at copying the segment gets a new one.
     """
 
-    __slots__ = ("topic_id_partition", "id")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
@@ -140,45 +98,25 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         ),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic_id_partition: TopicIdPartitionEntry = kipwire.DEFAULT, id: uuid.UUID = ZERO_UUID
-    ) -> None:
-        self.topic_id_partition = (
-            TopicIdPartitionEntry() if topic_id_partition is kipwire.DEFAULT else topic_id_partition
-        )
+    def __init__(self, *, topic_id_partition: TopicIdPartitionEntry = DEFAULT, id: uuid.UUID = ZERO_UUID) -> None:
+        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is DEFAULT else topic_id_partition
         self.id = id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[RemoteLogSegmentIdEntry], int]:
-        items = []
-        for item in map(new, repeat(RemoteLogSegmentIdEntry, count)):
-            (item.topic_id_partition,), pos = TopicIdPartitionEntry._read_many(data, pos, 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_id_partition, pos = read_struct(TopicIdPartitionEntry, data, pos)
+        id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.id = uuid_from(id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[RemoteLogSegmentIdEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, RemoteLogSegmentIdEntry):
-                raise kipwire.Malformed
-            TopicIdPartitionEntry._write_many((item.topic_id_partition,), add)
-
-            packed = pack_16sx(item.id.bytes)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
+        packed = pack_16sx(self.id.bytes)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -191,55 +129,33 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         offset (int64): First offset in the segment that belongs to this leader epoch.
     """
 
-    __slots__ = ("leader_epoch", "offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
-        item: SegmentLeaderEpochEntry
-        end = pos + 13 * count
-        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
-            items = [*map(new, repeat(SegmentLeaderEpochEntry, count))]
-            rows = SegmentLeaderEpochEntry._ROWS(data[pos:end])
-            for item, (
-                item.leader_epoch,
-                item.offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(SegmentLeaderEpochEntry, count)):
-            item.leader_epoch, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_epoch, self.offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.leader_epoch, self.offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[SegmentLeaderEpochEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SegmentLeaderEpochEntry):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.leader_epoch, item.offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[SegmentLeaderEpochEntry], rows: kipwire.Rows) -> None:
+        item: SegmentLeaderEpochEntry
+        for item, (item.leader_epoch, item.offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -266,20 +182,6 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
             that index can be skipped.
     """
 
-    __slots__ = (
-        "remote_log_segment_id",
-        "start_offset",
-        "end_offset",
-        "broker_id",
-        "max_timestamp_ms",
-        "event_timestamp_ms",
-        "segment_leader_epochs",
-        "segment_size_in_bytes",
-        "custom_metadata",
-        "remote_log_segment_state",
-        "txn_index_empty",
-    )
-
     NAME = "RemoteLogSegmentMetadataRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 0
@@ -287,8 +189,6 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field(
             "remote_log_segment_id",
@@ -315,62 +215,47 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
         kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        remote_log_segment_id: RemoteLogSegmentIdEntry = kipwire.DEFAULT,
+        remote_log_segment_id: RemoteLogSegmentIdEntry = DEFAULT,
         start_offset: int = 0,
         end_offset: int = 0,
         broker_id: int = 0,
         max_timestamp_ms: int = 0,
         event_timestamp_ms: int = 0,
-        segment_leader_epochs: list[SegmentLeaderEpochEntry] = kipwire.DEFAULT,
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = DEFAULT,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
         txn_index_empty: bool = False,
     ) -> None:
         self.remote_log_segment_id = (
-            RemoteLogSegmentIdEntry() if remote_log_segment_id is kipwire.DEFAULT else remote_log_segment_id
+            RemoteLogSegmentIdEntry() if remote_log_segment_id is DEFAULT else remote_log_segment_id
         )
         self.start_offset = start_offset
         self.end_offset = end_offset
         self.broker_id = broker_id
         self.max_timestamp_ms = max_timestamp_ms
         self.event_timestamp_ms = event_timestamp_ms
-        self.segment_leader_epochs = [] if segment_leader_epochs is kipwire.DEFAULT else segment_leader_epochs
+        self.segment_leader_epochs = [] if segment_leader_epochs is DEFAULT else segment_leader_epochs
         self.segment_size_in_bytes = segment_size_in_bytes
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.txn_index_empty = False
-        (message.remote_log_segment_id,), pos = RemoteLogSegmentIdEntry._read_many(data, pos, 1)
-
-        (
-            message.start_offset,
-            message.end_offset,
-            message.broker_id,
-            message.max_timestamp_ms,
-            message.event_timestamp_ms,
-            size,
-        ) = unpack_qqiqqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.txn_index_empty = False
+        self.remote_log_segment_id, pos = read_struct(RemoteLogSegmentIdEntry, data, pos)
+        self.start_offset, self.end_offset, self.broker_id, self.max_timestamp_ms, self.event_timestamp_ms, size = (
+            unpack_qqiqqB(data, pos)
+        )
         pos += 37
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.segment_leader_epochs, pos = SegmentLeaderEpochEntry._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.segment_leader_epochs = []
-        else:
-            raise kipwire.Malformed
-
-        message.segment_size_in_bytes, size = unpack_iB(data, pos)
+        self.segment_leader_epochs, pos = read_compact_structs(SegmentLeaderEpochEntry, data, pos, size)
+        self.segment_size_in_bytes, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
@@ -381,67 +266,49 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            message.custom_metadata = data[pos:end]
+            self.custom_metadata = data[pos:end]
             pos = end
-        elif size:
-            message.custom_metadata = b""
         else:
-            message.custom_metadata = None
-
-        message.remote_log_segment_state, size = unpack_bB(data, pos)
+            self.custom_metadata = b"" if size else None
+        self.remote_log_segment_state, size = unpack_bB(data, pos)
         pos += 2
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        RemoteLogSegmentIdEntry._write_many((self.remote_log_segment_id,), add)
-
-        segment_leader_epochs = self.segment_leader_epochs
-        if type(segment_leader_epochs) is not list:
-            segment_leader_epochs = as_list(segment_leader_epochs)
-        size = len(segment_leader_epochs) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, add)
         add(
             pack_qqiqq(
                 self.start_offset, self.end_offset, self.broker_id, self.max_timestamp_ms, self.event_timestamp_ms
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if segment_leader_epochs:
-            SegmentLeaderEpochEntry._write_many(segment_leader_epochs, add)
-
-        if self.custom_metadata is None:
-            custom_metadata = b""
-            size = 0
-        else:
-            custom_metadata = self.custom_metadata
-            if type(custom_metadata) is not bytes:
-                custom_metadata = as_bytes(custom_metadata)
-            size = len(custom_metadata) + 1
+        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, add)
         add(pack_i(self.segment_size_in_bytes))
-        if size < 128:
-            add(ONE_BYTE[size])
-        elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+        if self.custom_metadata is None:
+            add(b"\0")
         else:
-            add(write_size(size))
-        add(custom_metadata)
-
+            custom_metadata = (
+                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+            )
+            size = len(custom_metadata) + 1
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
+            add(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
-        if self.txn_index_empty is False and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             txn_index_empty = data[pos]
             pos += 1
             self.txn_index_empty = FALSE_TRUE[txn_index_empty]
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["SegmentLeaderEpochEntry", "RemoteLogSegmentMetadataSnapshotRecord"]
 
@@ -48,55 +34,33 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
         offset (int64): First offset belonging to this leader epoch.
     """
 
-    __slots__ = ("leader_epoch", "offset")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iqx").iter_unpack
     FIELDS = (
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_epoch: int = 0, offset: int = 0) -> None:
         self.leader_epoch = leader_epoch
         self.offset = offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SegmentLeaderEpochEntry], int]:
-        item: SegmentLeaderEpochEntry
-        end = pos + 13 * count
-        if count > 3 and data[pos + 12 : end : 13].count(0) == count:
-            items = [*map(new, repeat(SegmentLeaderEpochEntry, count))]
-            rows = SegmentLeaderEpochEntry._ROWS(data[pos:end])
-            for item, (
-                item.leader_epoch,
-                item.offset,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(SegmentLeaderEpochEntry, count)):
-            item.leader_epoch, item.offset, size = unpack_iqB(data, pos)
-            pos += 13
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_epoch, self.offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iqx(self.leader_epoch, self.offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[SegmentLeaderEpochEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SegmentLeaderEpochEntry):
-                raise kipwire.Malformed
-            packed = pack_iqx(item.leader_epoch, item.offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[SegmentLeaderEpochEntry], rows: kipwire.Rows) -> None:
+        item: SegmentLeaderEpochEntry
+        for item, (item.leader_epoch, item.offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -123,20 +87,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
             need not be fetched from remote storage (tagged).
     """
 
-    __slots__ = (
-        "segment_id",
-        "start_offset",
-        "end_offset",
-        "broker_id",
-        "max_timestamp_ms",
-        "event_timestamp_ms",
-        "segment_leader_epochs",
-        "segment_size_in_bytes",
-        "custom_metadata",
-        "remote_log_segment_state",
-        "txn_index_empty",
-    )
-
     NAME = "RemoteLogSegmentMetadataSnapshotRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 3
@@ -144,8 +94,6 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("segment_id", "SegmentId", "uuid", default=ZERO_UUID),
         kipwire.Field("start_offset", "StartOffset", "int64", default=0),
@@ -166,6 +114,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
         kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -176,7 +125,7 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         broker_id: int = 0,
         max_timestamp_ms: int = 0,
         event_timestamp_ms: int = 0,
-        segment_leader_epochs: list[SegmentLeaderEpochEntry] = kipwire.DEFAULT,
+        segment_leader_epochs: list[SegmentLeaderEpochEntry] = DEFAULT,
         segment_size_in_bytes: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
@@ -188,38 +137,28 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
         self.broker_id = broker_id
         self.max_timestamp_ms = max_timestamp_ms
         self.event_timestamp_ms = event_timestamp_ms
-        self.segment_leader_epochs = [] if segment_leader_epochs is kipwire.DEFAULT else segment_leader_epochs
+        self.segment_leader_epochs = [] if segment_leader_epochs is DEFAULT else segment_leader_epochs
         self.segment_size_in_bytes = segment_size_in_bytes
         self.custom_metadata = custom_metadata
         self.remote_log_segment_state = remote_log_segment_state
         self.txn_index_empty = txn_index_empty
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.txn_index_empty = False
+    def _read(self, data: bytes, pos: int) -> int:
+        self.txn_index_empty = False
         (
             segment_id,
-            message.start_offset,
-            message.end_offset,
-            message.broker_id,
-            message.max_timestamp_ms,
-            message.event_timestamp_ms,
+            self.start_offset,
+            self.end_offset,
+            self.broker_id,
+            self.max_timestamp_ms,
+            self.event_timestamp_ms,
             size,
         ) = unpack_16sqqiqqB(data, pos)
         pos += 53
-        message.segment_id = uuid_from(segment_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.segment_leader_epochs, pos = SegmentLeaderEpochEntry._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.segment_leader_epochs = []
-        else:
-            raise kipwire.Malformed
-
-        message.segment_size_in_bytes, size = unpack_iB(data, pos)
+        self.segment_id = uuid_from(segment_id)
+        self.segment_leader_epochs, pos = read_compact_structs(SegmentLeaderEpochEntry, data, pos, size)
+        self.segment_size_in_bytes, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
@@ -230,26 +169,16 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            message.custom_metadata = data[pos:end]
+            self.custom_metadata = data[pos:end]
             pos = end
-        elif size:
-            message.custom_metadata = b""
         else:
-            message.custom_metadata = None
-
-        message.remote_log_segment_state, size = unpack_bB(data, pos)
+            self.custom_metadata = b"" if size else None
+        self.remote_log_segment_state, size = unpack_bB(data, pos)
         pos += 2
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        segment_leader_epochs = self.segment_leader_epochs
-        if type(segment_leader_epochs) is not list:
-            segment_leader_epochs = as_list(segment_leader_epochs)
-        size = len(segment_leader_epochs) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(
             pack_16sqqiqq(
                 self.segment_id.bytes,
@@ -260,40 +189,33 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
                 self.event_timestamp_ms,
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if segment_leader_epochs:
-            SegmentLeaderEpochEntry._write_many(segment_leader_epochs, add)
-
-        if self.custom_metadata is None:
-            custom_metadata = b""
-            size = 0
-        else:
-            custom_metadata = self.custom_metadata
-            if type(custom_metadata) is not bytes:
-                custom_metadata = as_bytes(custom_metadata)
-            size = len(custom_metadata) + 1
+        write_compact_structs(SegmentLeaderEpochEntry, self.segment_leader_epochs, add)
         add(pack_i(self.segment_size_in_bytes))
-        if size < 128:
-            add(ONE_BYTE[size])
-        elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+        if self.custom_metadata is None:
+            add(b"\0")
         else:
-            add(write_size(size))
-        add(custom_metadata)
-
+            custom_metadata = (
+                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+            )
+            size = len(custom_metadata) + 1
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
+            add(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
-        if self.txn_index_empty is False and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             txn_index_empty = data[pos]
             pos += 1
             self.txn_index_empty = FALSE_TRUE[txn_index_empty]
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_struct, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["TopicIdPartitionEntry", "RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord"]
 
@@ -48,14 +34,13 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within the topic.
     """
 
-    __slots__ = ("name", "id", "partition")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
@@ -63,49 +48,27 @@ class TopicIdPartitionEntry(kipwire.Struct):
         self.partition = partition
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
-        items = []
-        for item in map(new, repeat(TopicIdPartitionEntry, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        id, self.partition, size = unpack_16siB(data, pos)
+        pos += 21
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            id, item.partition, size = unpack_16siB(data, pos)
-            pos += 21
-            item.id = uuid_from(id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicIdPartitionEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicIdPartitionEntry):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_16six(item.id.bytes, item.partition)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_16six(self.id.bytes, self.partition)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -118,8 +81,6 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         id (uuid): Unique id of the remote log segment.
     """
 
-    __slots__ = ("topic_id_partition", "id")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
@@ -127,45 +88,25 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
         ),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic_id_partition: TopicIdPartitionEntry = kipwire.DEFAULT, id: uuid.UUID = ZERO_UUID
-    ) -> None:
-        self.topic_id_partition = (
-            TopicIdPartitionEntry() if topic_id_partition is kipwire.DEFAULT else topic_id_partition
-        )
+    def __init__(self, *, topic_id_partition: TopicIdPartitionEntry = DEFAULT, id: uuid.UUID = ZERO_UUID) -> None:
+        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is DEFAULT else topic_id_partition
         self.id = id
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[RemoteLogSegmentIdEntry], int]:
-        items = []
-        for item in map(new, repeat(RemoteLogSegmentIdEntry, count)):
-            (item.topic_id_partition,), pos = TopicIdPartitionEntry._read_many(data, pos, 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_id_partition, pos = read_struct(TopicIdPartitionEntry, data, pos)
+        id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.id = uuid_from(id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[RemoteLogSegmentIdEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, RemoteLogSegmentIdEntry):
-                raise kipwire.Malformed
-            TopicIdPartitionEntry._write_many((item.topic_id_partition,), add)
-
-            packed = pack_16sx(item.id.bytes)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
+        packed = pack_16sx(self.id.bytes)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -183,14 +124,6 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         remote_log_segment_state (int8): State the segment has moved to: 0 copy started, 1 copy finished, 2 deletion
             started, 3 deletion finished.
     """
-
-    __slots__ = (
-        "remote_log_segment_id",
-        "broker_id",
-        "event_timestamp_ms",
-        "custom_metadata",
-        "remote_log_segment_state",
-    )
 
     NAME = "RemoteLogSegmentMetadataUpdateRecord"
     TYPE = "metadata"
@@ -212,18 +145,19 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
         kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        remote_log_segment_id: RemoteLogSegmentIdEntry = kipwire.DEFAULT,
+        remote_log_segment_id: RemoteLogSegmentIdEntry = DEFAULT,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         custom_metadata: bytes | None = None,
         remote_log_segment_state: int = 0,
     ) -> None:
         self.remote_log_segment_id = (
-            RemoteLogSegmentIdEntry() if remote_log_segment_id is kipwire.DEFAULT else remote_log_segment_id
+            RemoteLogSegmentIdEntry() if remote_log_segment_id is DEFAULT else remote_log_segment_id
         )
         self.broker_id = broker_id
         self.event_timestamp_ms = event_timestamp_ms
@@ -231,12 +165,9 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
         self.remote_log_segment_state = remote_log_segment_state
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.remote_log_segment_id,), pos = RemoteLogSegmentIdEntry._read_many(data, pos, 1)
-
-        message.broker_id, message.event_timestamp_ms, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.remote_log_segment_id, pos = read_struct(RemoteLogSegmentIdEntry, data, pos)
+        self.broker_id, self.event_timestamp_ms, size = unpack_iqB(data, pos)
         pos += 13
         if size > 1:
             if size > 127:
@@ -247,47 +178,33 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
                 else:
                     size, pos = read_size(data, pos)
             end = pos + size - 1
-            message.custom_metadata = data[pos:end]
+            self.custom_metadata = data[pos:end]
             pos = end
-        elif size:
-            message.custom_metadata = b""
         else:
-            message.custom_metadata = None
-
-        message.remote_log_segment_state, size = unpack_bB(data, pos)
+            self.custom_metadata = b"" if size else None
+        self.remote_log_segment_state, size = unpack_bB(data, pos)
         pos += 2
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        RemoteLogSegmentIdEntry._write_many((self.remote_log_segment_id,), add)
-
-        if self.custom_metadata is None:
-            custom_metadata = b""
-            size = 0
-        else:
-            custom_metadata = self.custom_metadata
-            if type(custom_metadata) is not bytes:
-                custom_metadata = as_bytes(custom_metadata)
-            size = len(custom_metadata) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(RemoteLogSegmentIdEntry, self.remote_log_segment_id, add)
         add(pack_iq(self.broker_id, self.event_timestamp_ms))
-        if size < 128:
-            add(ONE_BYTE[size])
-        elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+        if self.custom_metadata is None:
+            add(b"\0")
         else:
-            add(write_size(size))
-        add(custom_metadata)
-
+            custom_metadata = (
+                self.custom_metadata if type(self.custom_metadata) is bytes else as_bytes(self.custom_metadata)
+            )
+            size = len(custom_metadata) + 1
+            if size < 128:
+                add(ONE_BYTE[size])
+            elif size < 16384:
+                add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+            else:
+                add(write_size(size))
+            add(custom_metadata)
         packed = pack_bx(self.remote_log_segment_state)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

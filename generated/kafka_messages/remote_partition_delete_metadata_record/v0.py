@@ -4,25 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_struct, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["TopicIdPartitionEntry", "RemotePartitionDeleteMetadataRecord"]
 
@@ -41,14 +30,13 @@ class TopicIdPartitionEntry(kipwire.Struct):
         partition (int32): Number of the partition within the topic.
     """
 
-    __slots__ = ("name", "id", "partition")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
         kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.name = name
@@ -56,49 +44,27 @@ class TopicIdPartitionEntry(kipwire.Struct):
         self.partition = partition
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicIdPartitionEntry], int]:
-        items = []
-        for item in map(new, repeat(TopicIdPartitionEntry, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        id, self.partition, size = unpack_16siB(data, pos)
+        pos += 21
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            id, item.partition, size = unpack_16siB(data, pos)
-            pos += 21
-            item.id = uuid_from(id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicIdPartitionEntry], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicIdPartitionEntry):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            packed = pack_16six(item.id.bytes, item.partition)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        packed = pack_16six(self.id.bytes, self.partition)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -116,8 +82,6 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
             deletion finished.
     """
 
-    __slots__ = ("topic_id_partition", "broker_id", "event_timestamp_ms", "remote_partition_delete_state")
-
     NAME = "RemotePartitionDeleteMetadataRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 2
@@ -133,46 +97,32 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
         kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
         kipwire.Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        topic_id_partition: TopicIdPartitionEntry = kipwire.DEFAULT,
+        topic_id_partition: TopicIdPartitionEntry = DEFAULT,
         broker_id: int = 0,
         event_timestamp_ms: int = 0,
         remote_partition_delete_state: int = 0,
     ) -> None:
-        self.topic_id_partition = (
-            TopicIdPartitionEntry() if topic_id_partition is kipwire.DEFAULT else topic_id_partition
-        )
+        self.topic_id_partition = TopicIdPartitionEntry() if topic_id_partition is DEFAULT else topic_id_partition
         self.broker_id = broker_id
         self.event_timestamp_ms = event_timestamp_ms
         self.remote_partition_delete_state = remote_partition_delete_state
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.topic_id_partition,), pos = TopicIdPartitionEntry._read_many(data, pos, 1)
-
-        message.broker_id, message.event_timestamp_ms, message.remote_partition_delete_state, size = unpack_iqbB(
-            data, pos
-        )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_id_partition, pos = read_struct(TopicIdPartitionEntry, data, pos)
+        self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state, size = unpack_iqbB(data, pos)
         pos += 14
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        TopicIdPartitionEntry._write_many((self.topic_id_partition,), add)
-
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(TopicIdPartitionEntry, self.topic_id_partition, add)
         packed = pack_iqbx(self.broker_id, self.event_timestamp_ms, self.remote_partition_delete_state)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

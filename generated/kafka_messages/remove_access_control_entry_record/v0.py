@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["RemoveAccessControlEntryRecord"]
 
@@ -28,8 +24,6 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
         id (uuid): Id of the ACL to remove, as given when it was added.
     """
 
-    __slots__ = ("id",)
-
     NAME = "RemoveAccessControlEntryRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 19
@@ -38,29 +32,21 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID) -> None:
         self.id = id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         id, size = unpack_16sB(data, pos)
         pos += 17
-        message.id = uuid_from(id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.id = uuid_from(id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -3,21 +3,10 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["RemoveDelegationTokenRecord"]
 
@@ -30,8 +19,6 @@ class RemoveDelegationTokenRecord(kipwire.Message):
         token_id (string): Id of the token that is removed.
     """
 
-    __slots__ = ("token_id",)
-
     NAME = "RemoveDelegationTokenRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 26
@@ -40,43 +27,28 @@ class RemoveDelegationTokenRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("token_id", "TokenId", "string", default="", compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, token_id: str = "") -> None:
         self.token_id = token_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.token_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.token_id = ""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.token_id = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         token_id = encode_text(self.token_id)
         size = len(token_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(token_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

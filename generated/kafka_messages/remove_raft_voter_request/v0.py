@@ -4,24 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["RemoveRaftVoterRequest"]
 
@@ -37,11 +25,9 @@ class RemoveRaftVoterRequest(kipwire.Message):
         cluster_id (string, nullable): Id of the cluster the change is meant for, so that it is not applied to a wrong
             one; null if it should not be checked.
         voter_id (int32): Node id of the voter to remove.
-        voter_directory_id (uuid): Id of that voter's metadata log directory; together with VoterId it identifies the
+        voter_directory_id (uuid): Id of that voter's metadata log directory; together with voter_id it identifies the
             voter exactly.
     """
-
-    __slots__ = ("cluster_id", "voter_id", "voter_directory_id")
 
     NAME = "RemoveRaftVoterRequest"
     TYPE = "request"
@@ -56,6 +42,7 @@ class RemoveRaftVoterRequest(kipwire.Message):
         kipwire.Field("voter_id", "VoterId", "int32", default=0),
         kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, cluster_id: str | None = "", voter_id: int = 0, voter_directory_id: uuid.UUID = ZERO_UUID
@@ -65,46 +52,32 @@ class RemoveRaftVoterRequest(kipwire.Message):
         self.voter_directory_id = voter_directory_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
+            self.cluster_id = "" if size else None
+        self.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
         pos += 21
-        message.voter_directory_id = uuid_from(voter_directory_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         packed = pack_i16sx(self.voter_id, self.voter_directory_id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["RemoveTopicRecord"]
 
@@ -28,8 +24,6 @@ class RemoveTopicRecord(kipwire.Message):
         topic_id (uuid): Id of the topic to delete.
     """
 
-    __slots__ = ("topic_id",)
-
     NAME = "RemoveTopicRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 9
@@ -38,29 +32,21 @@ class RemoveTopicRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.topic_id = topic_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.topic_id = uuid_from(topic_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.topic_id = uuid_from(topic_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_16sx(self.topic_id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

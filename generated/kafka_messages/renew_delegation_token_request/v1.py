@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes
 
 __all__ = ["RenewDelegationTokenRequest"]
 
@@ -31,8 +27,6 @@ class RenewDelegationTokenRequest(kipwire.Message):
             lifetime; -1 leaves the period to the cluster's configuration.
     """
 
-    __slots__ = ("hmac", "renew_period_ms")
-
     NAME = "RenewDelegationTokenRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 39
@@ -45,33 +39,27 @@ class RenewDelegationTokenRequest(kipwire.Message):
         kipwire.Field("hmac", "Hmac", "bytes", default=b""),
         kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, hmac: bytes = b"", renew_period_ms: int = 0) -> None:
         self.hmac = hmac
         self.renew_period_ms = renew_period_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.hmac = data[pos:end]
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.renew_period_ms,) = unpack_q(data, pos)
+        end = pos + size
+        self.hmac = data[pos:end]
+        pos = end
+        (self.renew_period_ms,) = unpack_q(data, pos)
         pos += 8
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        hmac = self.hmac
-        if type(hmac) is not bytes:
-            hmac = as_bytes(hmac)
+    def _write(self, add: kipwire.Add) -> None:
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
         size = len(hmac)
         add(pack_i(size))
         add(hmac)
-
         add(pack_q(self.renew_period_ms))

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, new, read_size, read_tag_section, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["RenewDelegationTokenRequest"]
 
@@ -29,8 +25,6 @@ class RenewDelegationTokenRequest(kipwire.Message):
             lifetime; -1 leaves the period to the cluster's configuration.
     """
 
-    __slots__ = ("hmac", "renew_period_ms")
-
     NAME = "RenewDelegationTokenRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 39
@@ -43,60 +37,42 @@ class RenewDelegationTokenRequest(kipwire.Message):
         kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
         kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, hmac: bytes = b"", renew_period_ms: int = 0) -> None:
         self.hmac = hmac
         self.renew_period_ms = renew_period_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.hmac = data[pos:end]
-            pos = end
-        elif size:
-            message.hmac = b""
-        else:
-            raise kipwire.Malformed
-
-        message.renew_period_ms, size = unpack_qB(data, pos)
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.hmac = data[pos:end]
+        pos = end
+        self.renew_period_ms, size = unpack_qB(data, pos)
         pos += 9
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        hmac = self.hmac
-        if type(hmac) is not bytes:
-            hmac = as_bytes(hmac)
+    def _write(self, add: kipwire.Add) -> None:
+        hmac = self.hmac if type(self.hmac) is bytes else as_bytes(self.hmac)
         size = len(hmac) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(hmac)
-
         packed = pack_qx(self.renew_period_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

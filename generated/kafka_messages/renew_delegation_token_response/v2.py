@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["RenewDelegationTokenResponse"]
 
@@ -29,8 +25,6 @@ class RenewDelegationTokenResponse(kipwire.Message):
             no quota was violated.
     """
 
-    __slots__ = ("error_code", "expiry_timestamp_ms", "throttle_time_ms")
-
     NAME = "RenewDelegationTokenResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 39
@@ -44,6 +38,7 @@ class RenewDelegationTokenResponse(kipwire.Message):
         kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0, expiry_timestamp_ms: int = 0, throttle_time_ms: int = 0) -> None:
         self.error_code = error_code
@@ -51,23 +46,14 @@ class RenewDelegationTokenResponse(kipwire.Message):
         self.throttle_time_ms = throttle_time_ms
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, message.expiry_timestamp_ms, message.throttle_time_ms, size = unpack_hqiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms, size = unpack_hqiB(data, pos)
         pos += 15
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_hqix(self.error_code, self.expiry_timestamp_ms, self.throttle_time_ms)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text, read_tag_section, tag_section
 
 __all__ = ["RequestHeader"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
-pack_hhih = struct.Struct(">hhih").pack
+pack_h = struct.Struct(">h").pack
+pack_hhi = struct.Struct(">hhi").pack
 
 
 class RequestHeader(kipwire.Message):
@@ -32,8 +29,6 @@ class RequestHeader(kipwire.Message):
             in version 2 it keeps the old encoding with a two-byte length.
     """
 
-    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
-
     NAME = "RequestHeader"
     TYPE = "header"
     API_KEY: typing.ClassVar[None] = None
@@ -47,6 +42,7 @@ class RequestHeader(kipwire.Message):
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -62,40 +58,29 @@ class RequestHeader(kipwire.Message):
         self.client_id = client_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.request_api_key, message.request_api_version, message.correlation_id, size = unpack_hhih(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.request_api_key, self.request_api_version, self.correlation_id, size = unpack_hhih(data, pos)
         pos += 10
-        if size >= 0:
+        if size == -1:
+            self.client_id = None
+        else:
+            if size < 0:
+                raise kipwire.Malformed
             end = pos + size
-            message.client_id = data[pos:end].decode()
+            self.client_id = data[pos:end].decode()
             pos = end
-        elif size == -1:
-            message.client_id = None
-        else:
-            raise kipwire.Malformed
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         if self.client_id is None:
-            client_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             client_id = encode_text(self.client_id)
             size = len(client_id)
-        add(pack_hhih(self.request_api_key, self.request_api_version, self.correlation_id, size))
-        add(client_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(pack_h(size))
+            add(client_id)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

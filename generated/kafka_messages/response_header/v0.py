@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ResponseHeader"]
 
@@ -27,8 +22,6 @@ class ResponseHeader(kipwire.Message):
         correlation_id (int32): Copied from the header of the request being answered.
     """
 
-    __slots__ = ("correlation_id",)
-
     NAME = "ResponseHeader"
     TYPE = "header"
     API_KEY: typing.ClassVar[None] = None
@@ -37,16 +30,15 @@ class ResponseHeader(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, correlation_id: int = 0) -> None:
         self.correlation_id = correlation_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.correlation_id,) = unpack_i(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.correlation_id,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.correlation_id))

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes
 
 __all__ = ["SaslAuthenticateRequest"]
 
@@ -27,8 +23,6 @@ class SaslAuthenticateRequest(kipwire.Message):
         auth_bytes (bytes): The client's SASL token for this step; its content is defined by the mechanism.
     """
 
-    __slots__ = ("auth_bytes",)
-
     NAME = "SaslAuthenticateRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 36
@@ -38,27 +32,23 @@ class SaslAuthenticateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:
         self.auth_bytes = auth_bytes
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.auth_bytes = data[pos:end]
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.auth_bytes = data[pos:end]
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        auth_bytes = self.auth_bytes
-        if type(auth_bytes) is not bytes:
-            auth_bytes = as_bytes(auth_bytes)
+    def _write(self, add: kipwire.Add) -> None:
+        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
         size = len(auth_bytes)
         add(pack_i(size))
         add(auth_bytes)

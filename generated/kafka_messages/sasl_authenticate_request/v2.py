@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, new, read_size, read_tag_section, write_size, write_tag_section
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["SaslAuthenticateRequest"]
 
@@ -22,8 +19,6 @@ class SaslAuthenticateRequest(kipwire.Message):
         auth_bytes (bytes): The client's SASL token for this step; its content is defined by the mechanism.
     """
 
-    __slots__ = ("auth_bytes",)
-
     NAME = "SaslAuthenticateRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 36
@@ -33,56 +28,38 @@ class SaslAuthenticateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:
         self.auth_bytes = auth_bytes
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.auth_bytes = data[pos:end]
-            pos = end
-        elif size:
-            message.auth_bytes = b""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.auth_bytes = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        auth_bytes = self.auth_bytes
-        if type(auth_bytes) is not bytes:
-            auth_bytes = as_bytes(auth_bytes)
+    def _write(self, add: kipwire.Add) -> None:
+        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
         size = len(auth_bytes) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(auth_bytes)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

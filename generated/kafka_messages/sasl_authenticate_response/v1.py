@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["SaslAuthenticateResponse"]
 
 unpack_hh = struct.Struct(">hh").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_q = struct.Struct(">q").unpack_from
-pack_hh = struct.Struct(">hh").pack
+pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_q = struct.Struct(">q").pack
 
@@ -34,8 +30,6 @@ class SaslAuthenticateResponse(kipwire.Message):
             closed. Since version 1 (KIP-368); 0 = no limit.
     """
 
-    __slots__ = ("error_code", "error_message", "auth_bytes", "session_lifetime_ms")
-
     NAME = "SaslAuthenticateResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 36
@@ -50,6 +44,7 @@ class SaslAuthenticateResponse(kipwire.Message):
         kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),
         kipwire.Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -64,48 +59,39 @@ class SaslAuthenticateResponse(kipwire.Message):
         self.auth_bytes = auth_bytes
         self.session_lifetime_ms = session_lifetime_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hh(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hh(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.error_message = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.error_message = None
+        if size == -1:
+            self.error_message = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.error_message = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            end = pos + size
-            message.auth_bytes = data[pos:end]
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        (message.session_lifetime_ms,) = unpack_q(data, pos)
+        end = pos + size
+        self.auth_bytes = data[pos:end]
+        pos = end
+        (self.session_lifetime_ms,) = unpack_q(data, pos)
         pos += 8
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = -1
+            add(pack_h(-1))
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message)
-        add(pack_hh(self.error_code, size))
-        add(error_message)
-
-        auth_bytes = self.auth_bytes
-        if type(auth_bytes) is not bytes:
-            auth_bytes = as_bytes(auth_bytes)
+            add(pack_h(size))
+            add(error_message)
+        auth_bytes = self.auth_bytes if type(self.auth_bytes) is bytes else as_bytes(self.auth_bytes)
         size = len(auth_bytes)
         add(pack_i(size))
         add(auth_bytes)
-
         add(pack_q(self.session_lifetime_ms))

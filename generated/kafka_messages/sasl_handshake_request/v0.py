@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["SaslHandshakeRequest"]
 
@@ -28,8 +24,6 @@ class SaslHandshakeRequest(kipwire.Message):
             OAUTHBEARER.
     """
 
-    __slots__ = ("mechanism",)
-
     NAME = "SaslHandshakeRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 17
@@ -39,24 +33,22 @@ class SaslHandshakeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("mechanism", "Mechanism", "string", default=""),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, mechanism: str = "") -> None:
         self.mechanism = mechanism
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.mechanism = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.mechanism = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         mechanism = encode_text(self.mechanism)
         size = len(mechanism)
         add(pack_h(size))

@@ -4,21 +4,16 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_texts, write_texts
+from kipwire.wire import DEFAULT
 
 __all__ = ["SaslHandshakeResponse"]
 
-unpack_h = struct.Struct(">h").unpack_from
 unpack_hi = struct.Struct(">hi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_hi = struct.Struct(">hi").pack
 
 
 class SaslHandshakeResponse(kipwire.Message):
@@ -29,8 +24,6 @@ class SaslHandshakeResponse(kipwire.Message):
         mechanisms ([]string): Names of the SASL mechanisms enabled on the server, from which a refused client may pick
             another.
     """
-
-    __slots__ = ("error_code", "mechanisms")
 
     NAME = "SaslHandshakeResponse"
     TYPE = "response"
@@ -44,41 +37,18 @@ class SaslHandshakeResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("mechanisms", "Mechanisms", "[]string", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, error_code: int = 0, mechanisms: list[str] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, error_code: int = 0, mechanisms: list[str] = DEFAULT) -> None:
         self.error_code = error_code
-        self.mechanisms = [] if mechanisms is kipwire.DEFAULT else mechanisms
+        self.mechanisms = [] if mechanisms is DEFAULT else mechanisms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.error_code, size = unpack_hi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hi(data, pos)
         pos += 6
-        if size > 0:
-            mechanisms = []
-            for _ in range(size):
-                (size,) = unpack_h(data, pos)
-                pos += 2
-                if size < 0:
-                    raise kipwire.Malformed
-                end = pos + size
-                mechanisms.append(data[pos:end].decode())
-                pos = end
-            message.mechanisms = mechanisms
-        elif size == 0:
-            message.mechanisms = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.mechanisms, pos = read_texts(data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        mechanisms = self.mechanisms
-        if type(mechanisms) is not list:
-            mechanisms = as_list(mechanisms)
-        size = len(mechanisms)
-        add(pack_hi(self.error_code, size))
-        if mechanisms:
-            for text in mechanisms:
-                encoded = encode_text(text)
-                add(pack_h(len(encoded)))
-                add(encoded)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        write_texts(self.mechanisms, add)

@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    UNPACK_INT8,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["AcknowledgementBatch", "AcknowledgePartition", "AcknowledgeTopic", "ShareAcknowledgeRequest"]
 
@@ -36,6 +20,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_qqB = struct.Struct(">qqB").unpack_from
 pack_16s = struct.Struct(">16s").pack
 pack_i = struct.Struct(">i").pack
+pack_qq = struct.Struct(">qq").pack
 
 
 class AcknowledgementBatch(kipwire.Struct):
@@ -48,89 +33,45 @@ class AcknowledgementBatch(kipwire.Struct):
             Either one value per offset or a single one for the whole range.
     """
 
-    __slots__ = ("first_offset", "last_offset", "acknowledge_types")
-
     FLEXIBLE = True
-    _ROWS = RowReader("q", "q", "*b")
-    _PACK = RowPackers("q", "q", "*b")
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
         kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, first_offset: int = 0, last_offset: int = 0, acknowledge_types: list[int] = DEFAULT) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
-        self.acknowledge_types = [] if acknowledge_types is kipwire.DEFAULT else acknowledge_types
+        self.acknowledge_types = [] if acknowledge_types is DEFAULT else acknowledge_types
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.first_offset, self.last_offset, size = unpack_qqB(data, pos)
+        pos += 17
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 1
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        acknowledge_types = (
+            self.acknowledge_types if type(self.acknowledge_types) is list else as_list(self.acknowledge_types)
+        )
+        size = len(acknowledge_types) + 1
+        add(pack_qq(self.first_offset, self.last_offset))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT8[len(acknowledge_types)](*acknowledge_types))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgementBatch], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[AcknowledgementBatch], rows: kipwire.Rows) -> None:
         item: AcknowledgementBatch
-        while count:
-            rows = AcknowledgementBatch._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(AcknowledgementBatch, taken))]
-                for (
-                    item,
-                    item.first_offset,
-                    item.last_offset,
-                    item.acknowledge_types,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(AcknowledgementBatch, taken)):
-                item.first_offset, item.last_offset, size = unpack_qqB(data, pos)
-                pos += 17
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.acknowledge_types = [*UNPACK_INT8[size - 1](data, pos)]
-                    pos += (size - 1) * 1
-                elif size == 1:
-                    item.acknowledge_types = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AcknowledgementBatch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AcknowledgementBatch):
-                raise kipwire.Malformed
-            acknowledge_types = item.acknowledge_types
-            if type(acknowledge_types) is not list:
-                acknowledge_types = as_list(acknowledge_types)
-            size1 = len(acknowledge_types) + 1
-            packed = AcknowledgementBatch._PACK[size1,](
-                item.first_offset,
-                item.last_offset,
-                size1,
-                *acknowledge_types,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.first_offset, item.last_offset, item.acknowledge_types) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -142,8 +83,6 @@ class AcknowledgePartition(kipwire.Struct):
         partition_index (int32): Index of the partition.
         acknowledgement_batches ([]AcknowledgementBatch): Ranges of offsets with their acknowledgements.
     """
-
-    __slots__ = ("partition_index", "acknowledgement_batches")
 
     FLEXIBLE = True
     FIELDS = (
@@ -157,55 +96,26 @@ class AcknowledgePartition(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = kipwire.DEFAULT
+        self, *, partition_index: int = 0, acknowledgement_batches: list[AcknowledgementBatch] = DEFAULT
     ) -> None:
         self.partition_index = partition_index
-        self.acknowledgement_batches = [] if acknowledgement_batches is kipwire.DEFAULT else acknowledgement_batches
+        self.acknowledgement_batches = [] if acknowledgement_batches is DEFAULT else acknowledgement_batches
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgePartition], int]:
-        items = []
-        for item in map(new, repeat(AcknowledgePartition, count)):
-            item.partition_index, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.acknowledgement_batches, pos = AcknowledgementBatch._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.acknowledgement_batches = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, size = unpack_iB(data, pos)
+        pos += 5
+        self.acknowledgement_batches, pos = read_compact_structs(AcknowledgementBatch, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AcknowledgePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AcknowledgePartition):
-                raise kipwire.Malformed
-            acknowledgement_batches = item.acknowledgement_batches
-            if type(acknowledgement_batches) is not list:
-                acknowledgement_batches = as_list(acknowledgement_batches)
-            size = len(acknowledgement_batches) + 1
-            add(pack_i(item.partition_index))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if acknowledgement_batches:
-                AcknowledgementBatch._write_many(acknowledgement_batches, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.partition_index))
+        write_compact_structs(AcknowledgementBatch, self.acknowledgement_batches, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -218,8 +128,6 @@ class AcknowledgeTopic(kipwire.Struct):
         partitions ([]AcknowledgePartition): Partitions of this topic with records to acknowledge.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
@@ -227,56 +135,25 @@ class AcknowledgeTopic(kipwire.Struct):
             "partitions", "Partitions", "[]AcknowledgePartition", default=(), struct=AcknowledgePartition, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[AcknowledgePartition] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[AcknowledgePartition] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[AcknowledgeTopic], int]:
-        items = []
-        for item in map(new, repeat(AcknowledgeTopic, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = AcknowledgePartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(AcknowledgePartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[AcknowledgeTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, AcknowledgeTopic):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                AcknowledgePartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(AcknowledgePartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -292,8 +169,6 @@ class ShareAcknowledgeRequest(kipwire.Message):
             closes the session.
         topics ([]AcknowledgeTopic): Topics with records to acknowledge.
     """
-
-    __slots__ = ("group_id", "member_id", "share_session_epoch", "topics")
 
     NAME = "ShareAcknowledgeRequest"
     TYPE = "request"
@@ -311,6 +186,7 @@ class ShareAcknowledgeRequest(kipwire.Message):
         kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
         kipwire.Field("topics", "Topics", "[]AcknowledgeTopic", default=(), struct=AcknowledgeTopic, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -318,92 +194,58 @@ class ShareAcknowledgeRequest(kipwire.Message):
         group_id: str | None = None,
         member_id: str | None = "",
         share_session_epoch: int = 0,
-        topics: list[AcknowledgeTopic] = kipwire.DEFAULT,
+        topics: list[AcknowledgeTopic] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.share_session_epoch = share_session_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.group_id = data[pos:end].decode()
+            self.group_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.group_id = ""
         else:
-            message.group_id = None
-
+            self.group_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.member_id = data[pos:end].decode()
+            self.member_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.member_id = ""
         else:
-            message.member_id = None
-
-        message.share_session_epoch, size = unpack_iB(data, pos)
+            self.member_id = "" if size else None
+        self.share_session_epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = AcknowledgeTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(AcknowledgeTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.group_id is None:
-            group_id = b""
-            size = 0
+            add(b"\0")
         else:
             group_id = encode_text(self.group_id)
             size = len(group_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(group_id)
         if self.member_id is None:
-            member_id = b""
-            size = 0
+            add(b"\0")
         else:
             member_id = encode_text(self.member_id)
             size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(member_id)
         add(pack_i(self.share_session_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            AcknowledgeTopic._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(AcknowledgeTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,27 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    new,
-    read_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import write_size
 
 __all__ = ["TopicPartitions", "ShareGroupCurrentMemberAssignmentValue"]
 
@@ -42,62 +29,36 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions of this topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -113,8 +74,6 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
         state (int8): Numeric code of the state the member is in.
         assigned_partitions ([]TopicPartitions): Partitions assigned to the member, grouped by topic.
     """
-
-    __slots__ = ("member_epoch", "previous_member_epoch", "state", "assigned_partitions")
 
     NAME = "ShareGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"
@@ -136,6 +95,7 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -143,48 +103,24 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        assigned_partitions: list[TopicPartitions] = kipwire.DEFAULT,
+        assigned_partitions: list[TopicPartitions] = DEFAULT,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.assigned_partitions = [] if assigned_partitions is kipwire.DEFAULT else assigned_partitions
+        self.assigned_partitions = [] if assigned_partitions is DEFAULT else assigned_partitions
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.member_epoch, message.previous_member_epoch, message.state, size = unpack_iibB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.member_epoch, self.previous_member_epoch, self.state, size = unpack_iibB(data, pos)
         pos += 10
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.assigned_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.assigned_partitions = []
-        else:
-            raise kipwire.Malformed
+        self.assigned_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        assigned_partitions = self.assigned_partitions
-        if type(assigned_partitions) is not list:
-            assigned_partitions = as_list(assigned_partitions)
-        size = len(assigned_partitions) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if assigned_partitions:
-            TopicPartitions._write_many(assigned_partitions, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicPartitions, self.assigned_partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ShareGroupHeartbeatRequest"]
 
@@ -43,8 +29,6 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
         subscribed_topic_names ([]string, nullable): Full set of topics the member wants to consume; null = unchanged
             since the last heartbeat. Default: null.
     """
-
-    __slots__ = ("group_id", "member_id", "member_epoch", "rack_id", "subscribed_topic_names")
 
     NAME = "ShareGroupHeartbeatRequest"
     TYPE = "request"
@@ -69,6 +53,7 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
             entity_type="topicName",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -86,116 +71,61 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
         self.subscribed_topic_names = subscribed_topic_names
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.member_epoch, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        self.member_epoch, size = unpack_iB(data, pos)
         pos += 5
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
+            self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            subscribed_topic_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                subscribed_topic_names.append(data[pos:end].decode())
-                pos = end
-            message.subscribed_topic_names = subscribed_topic_names
-        elif size == 1:
-            message.subscribed_topic_names = []
+        if size:
+            self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
         else:
-            message.subscribed_topic_names = None
+            self.subscribed_topic_names = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
+        add(pack_i(self.member_epoch))
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(pack_i(self.member_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
-        subscribed_topic_names = self.subscribed_topic_names
-        if subscribed_topic_names is None:
-            size = 0
-        else:
-            if type(subscribed_topic_names) is not list:
-                subscribed_topic_names = as_list(subscribed_topic_names)
-            size = len(subscribed_topic_names) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if subscribed_topic_names:
-            for text in subscribed_topic_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
+        if self.subscribed_topic_names is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_texts(self.subscribed_topic_names, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

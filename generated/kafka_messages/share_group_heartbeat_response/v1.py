@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitions", "Assignment", "ShareGroupHeartbeatResponse"]
 
@@ -47,62 +31,36 @@ class TopicPartitions(kipwire.Struct):
         partitions ([]int32): Numbers of the assigned partitions within the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[int] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitions], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitions, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitions):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -114,59 +72,28 @@ class Assignment(kipwire.Struct):
         topic_partitions ([]TopicPartitions): The complete set of assigned partitions, grouped by topic.
     """
 
-    __slots__ = ("topic_partitions",)
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
             "topic_partitions", "TopicPartitions", "[]TopicPartitions", default=(), struct=TopicPartitions, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_partitions: list[TopicPartitions] = kipwire.DEFAULT) -> None:
-        self.topic_partitions = [] if topic_partitions is kipwire.DEFAULT else topic_partitions
+    def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
+        self.topic_partitions = [] if topic_partitions is DEFAULT else topic_partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Assignment], int]:
-        items = []
-        for item in map(new, repeat(Assignment, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topic_partitions, pos = TopicPartitions._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topic_partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.topic_partitions, pos = read_compact_structs(TopicPartitions, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Assignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Assignment):
-                raise kipwire.Malformed
-            topic_partitions = item.topic_partitions
-            if type(topic_partitions) is not list:
-                topic_partitions = as_list(topic_partitions)
-            size = len(topic_partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topic_partitions:
-                TopicPartitions._write_many(topic_partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicPartitions, self.topic_partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -187,16 +114,6 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
             stays valid. Default: null.
     """
 
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval_ms",
-        "assignment",
-    )
-
     NAME = "ShareGroupHeartbeatResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 76
@@ -214,6 +131,7 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
         kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
         kipwire.Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -235,81 +153,60 @@ class ShareGroupHeartbeatResponse(kipwire.Message):
         self.assignment = assignment
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.member_id = data[pos:end].decode()
+            self.member_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.member_id = ""
         else:
-            message.member_id = None
-
-        message.member_epoch, message.heartbeat_interval_ms, size = unpack_iiB(data, pos)
+            self.member_id = "" if size else None
+        self.member_epoch, self.heartbeat_interval_ms, size = unpack_iiB(data, pos)
         pos += 9
-        if size == 1:
-            (message.assignment,), pos = Assignment._read_many(data, pos, 1)
-        elif size == 255:
-            message.assignment = None
+        if size == 255:
+            self.assignment = None
+        elif size == 1:
+            self.assignment, pos = read_struct(Assignment, data, pos)
         else:
             raise kipwire.Malformed
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
         if self.member_id is None:
-            member_id = b""
-            size = 0
+            add(b"\0")
         else:
             member_id = encode_text(self.member_id)
             size = len(member_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(member_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(member_id)
         add(pack_ii(self.member_epoch, self.heartbeat_interval_ms))
         if self.assignment is None:
             add(b"\xff")
         else:
             add(b"\x01")
-            Assignment._write_many((self.assignment,), add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            write_struct(Assignment, self.assignment, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

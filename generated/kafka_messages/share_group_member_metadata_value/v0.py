@@ -3,24 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_texts, write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ShareGroupMemberMetadataValue"]
 
@@ -35,8 +23,6 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
         subscribed_topic_names ([]string): Names of the topics the member subscribes to.
     """
 
-    __slots__ = ("rack_id", "client_id", "client_host", "subscribed_topic_names")
-
     NAME = "ShareGroupMemberMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 10
@@ -50,6 +36,7 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
         kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
         kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -57,120 +44,62 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
         rack_id: str | None = "",
         client_id: str = "",
         client_host: str = "",
-        subscribed_topic_names: list[str] = kipwire.DEFAULT,
+        subscribed_topic_names: list[str] = DEFAULT,
     ) -> None:
         self.rack_id = rack_id
         self.client_id = client_id
         self.client_host = client_host
-        self.subscribed_topic_names = [] if subscribed_topic_names is kipwire.DEFAULT else subscribed_topic_names
+        self.subscribed_topic_names = [] if subscribed_topic_names is DEFAULT else subscribed_topic_names
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
+            self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_host = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_host = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            subscribed_topic_names = []
-            for _ in range(size - 1):
-                size = data[pos]
-                pos += 1
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                if not size:
-                    raise kipwire.Malformed
-                end = pos + size - 1
-                subscribed_topic_names.append(data[pos:end].decode())
-                pos = end
-            message.subscribed_topic_names = subscribed_topic_names
-        elif size == 1:
-            message.subscribed_topic_names = []
-        else:
-            raise kipwire.Malformed
+        self.subscribed_topic_names, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
-
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
-
-        subscribed_topic_names = self.subscribed_topic_names
-        if type(subscribed_topic_names) is not list:
-            subscribed_topic_names = as_list(subscribed_topic_names)
-        size = len(subscribed_topic_names) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if subscribed_topic_names:
-            for text in subscribed_topic_names:
-                encoded = encode_text(text)
-                size = len(encoded) + 1
-                add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                add(encoded)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_texts(self.subscribed_topic_names, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ShareGroupMetadataValue"]
 
@@ -28,8 +24,6 @@ class ShareGroupMetadataValue(kipwire.Message):
             that they have changed.
     """
 
-    __slots__ = ("epoch", "metadata_hash")
-
     NAME = "ShareGroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 11
@@ -41,29 +35,21 @@ class ShareGroupMetadataValue(kipwire.Message):
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = 0, metadata_hash: int = 0) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.epoch, message.metadata_hash, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, self.metadata_hash, size = unpack_iqB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.epoch, self.metadata_hash)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,30 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitionsInfo", "TopicInfo", "ShareGroupStatePartitionMetadataValue"]
 
@@ -44,84 +28,51 @@ class TopicPartitionsInfo(kipwire.Struct):
         partitions ([]int32): Indexes of the partitions in this set.
     """
 
-    __slots__ = ("topic_id", "topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = kipwire.DEFAULT
+        self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "", partitions: list[int] = DEFAULT
     ) -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartitionsInfo], int]:
-        items = []
-        for item in map(new, repeat(TopicPartitionsInfo, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartitionsInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartitionsInfo):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -134,60 +85,37 @@ class TopicInfo(kipwire.Struct):
         topic_name (string): Name of the topic.
     """
 
-    __slots__ = ("topic_id", "topic_name")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, topic_name: str = "") -> None:
         self.topic_id = topic_id
         self.topic_name = topic_name
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-        items = []
-        for item in map(new, repeat(TopicInfo, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicInfo):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(pack_16s(self.topic_id.bytes))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -203,8 +131,6 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
             members.
         deleting_topics ([]TopicInfo): Topics whose share state for this group is being deleted.
     """
-
-    __slots__ = ("initializing_topics", "initialized_topics", "deleting_topics")
 
     NAME = "ShareGroupStatePartitionMetadataValue"
     TYPE = "coordinator-value"
@@ -232,90 +158,37 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
         ),
         kipwire.Field("deleting_topics", "DeletingTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        initializing_topics: list[TopicPartitionsInfo] = kipwire.DEFAULT,
-        initialized_topics: list[TopicPartitionsInfo] = kipwire.DEFAULT,
-        deleting_topics: list[TopicInfo] = kipwire.DEFAULT,
+        initializing_topics: list[TopicPartitionsInfo] = DEFAULT,
+        initialized_topics: list[TopicPartitionsInfo] = DEFAULT,
+        deleting_topics: list[TopicInfo] = DEFAULT,
     ) -> None:
-        self.initializing_topics = [] if initializing_topics is kipwire.DEFAULT else initializing_topics
-        self.initialized_topics = [] if initialized_topics is kipwire.DEFAULT else initialized_topics
-        self.deleting_topics = [] if deleting_topics is kipwire.DEFAULT else deleting_topics
+        self.initializing_topics = [] if initializing_topics is DEFAULT else initializing_topics
+        self.initialized_topics = [] if initialized_topics is DEFAULT else initialized_topics
+        self.deleting_topics = [] if deleting_topics is DEFAULT else deleting_topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.initializing_topics, pos = TopicPartitionsInfo._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.initializing_topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.initializing_topics, pos = read_compact_structs(TopicPartitionsInfo, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.initialized_topics, pos = TopicPartitionsInfo._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.initialized_topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.initialized_topics, pos = read_compact_structs(TopicPartitionsInfo, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.deleting_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.deleting_topics = []
-        else:
-            raise kipwire.Malformed
+        self.deleting_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        initializing_topics = self.initializing_topics
-        if type(initializing_topics) is not list:
-            initializing_topics = as_list(initializing_topics)
-        size = len(initializing_topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if initializing_topics:
-            TopicPartitionsInfo._write_many(initializing_topics, add)
-
-        initialized_topics = self.initialized_topics
-        if type(initialized_topics) is not list:
-            initialized_topics = as_list(initialized_topics)
-        size = len(initialized_topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if initialized_topics:
-            TopicPartitionsInfo._write_many(initialized_topics, add)
-
-        deleting_topics = self.deleting_topics
-        if type(deleting_topics) is not list:
-            deleting_topics = as_list(deleting_topics)
-        size = len(deleting_topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if deleting_topics:
-            TopicInfo._write_many(deleting_topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopicPartitionsInfo, self.initializing_topics, add)
+        write_compact_structs(TopicPartitionsInfo, self.initialized_topics, add)
+        write_compact_structs(TopicInfo, self.deleting_topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

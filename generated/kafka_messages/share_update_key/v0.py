@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["ShareUpdateKey"]
 
@@ -32,8 +28,6 @@ class ShareUpdateKey(kipwire.Message):
         partition (int32): Number of the partition within the topic.
     """
 
-    __slots__ = ("group_id", "topic_id", "partition")
-
     NAME = "ShareUpdateKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 1
@@ -46,33 +40,29 @@ class ShareUpdateKey(kipwire.Message):
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partition", "Partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", topic_id: uuid.UUID = ZERO_UUID, partition: int = 0) -> None:
         self.group_id = group_id
         self.topic_id = topic_id
         self.partition = partition
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        topic_id, message.partition = unpack_16si(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        topic_id, self.partition = unpack_16si(data, pos)
         pos += 20
-        message.topic_id = uuid_from(topic_id)
-        return message, pos
+        self.topic_id = uuid_from(topic_id)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         add(pack_16si(self.topic_id.bytes, self.partition))

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_list, new, read_size, read_tag_section, repeat, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, read_tag_section, tag_section
 
 __all__ = ["StateBatch", "ShareUpdateValue"]
 
@@ -33,16 +30,14 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How many times the records of the range have been handed out so far.
     """
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
         kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
         kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
@@ -53,45 +48,21 @@ class StateBatch(kipwire.Struct):
         self.delivery_count = delivery_count
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
-        item: StateBatch
-        end = pos + 20 * count
-        if count > 3 and data[pos + 19 : end : 20].count(0) == count:
-            items = [*map(new, repeat(StateBatch, count))]
-            rows = StateBatch._ROWS(data[pos:end])
-            for item, (
-                item.first_offset,
-                item.last_offset,
-                item.delivery_state,
-                item.delivery_count,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(StateBatch, count)):
-            item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, size = unpack_qqbhB(
-                data, pos
-            )
-            pos += 20
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.first_offset, self.last_offset, self.delivery_state, self.delivery_count, size = unpack_qqbhB(data, pos)
+        pos += 20
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qqbhx(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[StateBatch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, StateBatch):
-                raise kipwire.Malformed
-            packed = pack_qqbhx(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[StateBatch], rows: kipwire.Rows) -> None:
+        item: StateBatch
+        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -110,8 +81,6 @@ class ShareUpdateValue(kipwire.Message):
         state_batches ([]StateBatch): Ranges of offsets with their new delivery state.
     """
 
-    __slots__ = ("snapshot_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
-
     NAME = "ShareUpdateValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 1
@@ -119,8 +88,6 @@ class ShareUpdateValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
         kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
@@ -128,6 +95,7 @@ class ShareUpdateValue(kipwire.Message):
         kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
         kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -136,56 +104,35 @@ class ShareUpdateValue(kipwire.Message):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] = kipwire.DEFAULT,
+        state_batches: list[StateBatch] = DEFAULT,
     ) -> None:
         self.snapshot_epoch = snapshot_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is kipwire.DEFAULT else state_batches
+        self.state_batches = [] if state_batches is DEFAULT else state_batches
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.delivery_complete_count = -1
-        message.snapshot_epoch, message.leader_epoch, message.start_offset, size = unpack_iiqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.delivery_complete_count = -1
+        self.snapshot_epoch, self.leader_epoch, self.start_offset, size = unpack_iiqB(data, pos)
         pos += 17
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.state_batches, pos = StateBatch._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.state_batches = []
-        else:
-            raise kipwire.Malformed
+        self.state_batches, pos = read_compact_structs(StateBatch, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        state_batches = self.state_batches
-        if type(state_batches) is not list:
-            state_batches = as_list(state_batches)
-        size = len(state_batches) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iiq(self.snapshot_epoch, self.leader_epoch, self.start_offset))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if state_batches:
-            StateBatch._write_many(state_batches, add)
+        write_compact_structs(StateBatch, self.state_batches, add)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-        if self.delivery_complete_count == -1 and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.delivery_complete_count,) = unpack_i(data, pos)
             pos += 4
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["SnapshotFooterRecord"]
 
@@ -26,8 +22,6 @@ class SnapshotFooterRecord(kipwire.Message):
         version (int16): Version of this footer's schema.
     """
 
-    __slots__ = ("version",)
-
     NAME = "SnapshotFooterRecord"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -36,28 +30,20 @@ class SnapshotFooterRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("version", "Version", "int16", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, version: int = 0) -> None:
         self.version = version
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, size = unpack_hB(data, pos)
         pos += 3
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_hx(self.version)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

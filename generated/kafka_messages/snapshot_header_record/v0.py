@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["SnapshotHeaderRecord"]
 
@@ -28,8 +24,6 @@ class SnapshotHeaderRecord(kipwire.Message):
             the snapshot covers.
     """
 
-    __slots__ = ("version", "last_contained_log_timestamp")
-
     NAME = "SnapshotHeaderRecord"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -41,29 +35,21 @@ class SnapshotHeaderRecord(kipwire.Message):
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, version: int = 0, last_contained_log_timestamp: int = 0) -> None:
         self.version = version
         self.last_contained_log_timestamp = last_contained_log_timestamp
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.last_contained_log_timestamp, size = unpack_hqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.last_contained_log_timestamp, size = unpack_hqB(data, pos)
         pos += 11
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_hqx(self.version, self.last_contained_log_timestamp)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["StreamsGroupCurrentMemberAssignmentKey"]
 
@@ -27,8 +23,6 @@ class StreamsGroupCurrentMemberAssignmentKey(kipwire.Message):
         member_id (string): Id of the member within the group.
     """
 
-    __slots__ = ("group_id", "member_id")
-
     NAME = "StreamsGroupCurrentMemberAssignmentKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 22
@@ -40,39 +34,34 @@ class StreamsGroupCurrentMemberAssignmentKey(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default=""),
         kipwire.Field("member_id", "MemberId", "string", default=""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "", member_id: str = "") -> None:
         self.group_id = group_id
         self.member_id = member_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_h(size))

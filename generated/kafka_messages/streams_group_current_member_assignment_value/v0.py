@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    is_empty,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, is_empty, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TaskIds", "StreamsGroupCurrentMemberAssignmentValue"]
 
@@ -44,11 +27,7 @@ class TaskIds(kipwire.Struct):
             of Partitions. Tagged; null = not recorded.
     """
 
-    __slots__ = ("subtopology_id", "partitions", "assignment_epochs")
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
@@ -56,93 +35,63 @@ class TaskIds(kipwire.Struct):
             "assignment_epochs", "AssignmentEpochs", "[]int32", default=(), nullable=True, compact=True, tag=0
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         subtopology_id: str = "",
-        partitions: list[int] = kipwire.DEFAULT,
-        assignment_epochs: list[int] | None = kipwire.DEFAULT,
+        partitions: list[int] = DEFAULT,
+        assignment_epochs: list[int] | None = DEFAULT,
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
-        self.assignment_epochs = [] if assignment_epochs is kipwire.DEFAULT else assignment_epochs
+        self.partitions = [] if partitions is DEFAULT else partitions
+        self.assignment_epochs = [] if assignment_epochs is DEFAULT else assignment_epochs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-        items = []
-        for item in map(new, repeat(TaskIds, count)):
-            item.assignment_epochs = []
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subtopology_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.assignment_epochs = []
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                pos += (size - 1) * 4
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskIds], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskIds):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if item.assignment_epochs == [] and not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
+            if size:
                 if size > 127:
                     size, pos = read_size(data, pos)
-                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)]
+                self.assignment_epochs = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
                 pos += (size - 1) * 4
-            elif size == 1:
-                self.assignment_epochs = []
             else:
                 self.assignment_epochs = None
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -151,15 +100,14 @@ class TaskIds(kipwire.Struct):
         if not is_empty(self.assignment_epochs):
             parts = []
             add = parts.append
-            assignment_epochs = self.assignment_epochs
-            if assignment_epochs is None:
-                size = 0
+            if self.assignment_epochs is None:
+                add(b"\0")
             else:
-                if type(assignment_epochs) is not list:
-                    assignment_epochs = as_list(assignment_epochs)
+                assignment_epochs = (
+                    self.assignment_epochs if type(self.assignment_epochs) is list else as_list(self.assignment_epochs)
+                )
                 size = len(assignment_epochs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if assignment_epochs:
+                add(ONE_BYTE[size] if size < 128 else write_size(size))
                 add(PACK_INT32[len(assignment_epochs)](*assignment_epochs))
             fields.append((0, b"".join(parts)))
         return fields
@@ -187,18 +135,6 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
         warmup_tasks_pending_revocation ([]TaskIds): Warm-up tasks the member was told to give up but has not yet
             confirmed.
     """
-
-    __slots__ = (
-        "member_epoch",
-        "previous_member_epoch",
-        "state",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "active_tasks_pending_revocation",
-        "standby_tasks_pending_revocation",
-        "warmup_tasks_pending_revocation",
-    )
 
     NAME = "StreamsGroupCurrentMemberAssignmentValue"
     TYPE = "coordinator-value"
@@ -239,6 +175,7 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -246,159 +183,60 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
         member_epoch: int = 0,
         previous_member_epoch: int = 0,
         state: int = 0,
-        active_tasks: list[TaskIds] = kipwire.DEFAULT,
-        standby_tasks: list[TaskIds] = kipwire.DEFAULT,
-        warmup_tasks: list[TaskIds] = kipwire.DEFAULT,
-        active_tasks_pending_revocation: list[TaskIds] = kipwire.DEFAULT,
-        standby_tasks_pending_revocation: list[TaskIds] = kipwire.DEFAULT,
-        warmup_tasks_pending_revocation: list[TaskIds] = kipwire.DEFAULT,
+        active_tasks: list[TaskIds] = DEFAULT,
+        standby_tasks: list[TaskIds] = DEFAULT,
+        warmup_tasks: list[TaskIds] = DEFAULT,
+        active_tasks_pending_revocation: list[TaskIds] = DEFAULT,
+        standby_tasks_pending_revocation: list[TaskIds] = DEFAULT,
+        warmup_tasks_pending_revocation: list[TaskIds] = DEFAULT,
     ) -> None:
         self.member_epoch = member_epoch
         self.previous_member_epoch = previous_member_epoch
         self.state = state
-        self.active_tasks = [] if active_tasks is kipwire.DEFAULT else active_tasks
-        self.standby_tasks = [] if standby_tasks is kipwire.DEFAULT else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is kipwire.DEFAULT else warmup_tasks
+        self.active_tasks = [] if active_tasks is DEFAULT else active_tasks
+        self.standby_tasks = [] if standby_tasks is DEFAULT else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is DEFAULT else warmup_tasks
         self.active_tasks_pending_revocation = (
-            [] if active_tasks_pending_revocation is kipwire.DEFAULT else active_tasks_pending_revocation
+            [] if active_tasks_pending_revocation is DEFAULT else active_tasks_pending_revocation
         )
         self.standby_tasks_pending_revocation = (
-            [] if standby_tasks_pending_revocation is kipwire.DEFAULT else standby_tasks_pending_revocation
+            [] if standby_tasks_pending_revocation is DEFAULT else standby_tasks_pending_revocation
         )
         self.warmup_tasks_pending_revocation = (
-            [] if warmup_tasks_pending_revocation is kipwire.DEFAULT else warmup_tasks_pending_revocation
+            [] if warmup_tasks_pending_revocation is DEFAULT else warmup_tasks_pending_revocation
         )
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.member_epoch, message.previous_member_epoch, message.state, size = unpack_iibB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.member_epoch, self.previous_member_epoch, self.state, size = unpack_iibB(data, pos)
         pos += 10
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.active_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.active_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.standby_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.standby_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.warmup_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.warmup_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.active_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.active_tasks_pending_revocation = []
-        else:
-            raise kipwire.Malformed
-
+        self.active_tasks_pending_revocation, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.standby_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.standby_tasks_pending_revocation = []
-        else:
-            raise kipwire.Malformed
-
+        self.standby_tasks_pending_revocation, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.warmup_tasks_pending_revocation, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.warmup_tasks_pending_revocation = []
-        else:
-            raise kipwire.Malformed
+        self.warmup_tasks_pending_revocation, pos = read_compact_structs(TaskIds, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        active_tasks = self.active_tasks
-        if type(active_tasks) is not list:
-            active_tasks = as_list(active_tasks)
-        size = len(active_tasks) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_iib(self.member_epoch, self.previous_member_epoch, self.state))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if active_tasks:
-            TaskIds._write_many(active_tasks, add)
-
-        standby_tasks = self.standby_tasks
-        if type(standby_tasks) is not list:
-            standby_tasks = as_list(standby_tasks)
-        size = len(standby_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if standby_tasks:
-            TaskIds._write_many(standby_tasks, add)
-
-        warmup_tasks = self.warmup_tasks
-        if type(warmup_tasks) is not list:
-            warmup_tasks = as_list(warmup_tasks)
-        size = len(warmup_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if warmup_tasks:
-            TaskIds._write_many(warmup_tasks, add)
-
-        active_tasks_pending_revocation = self.active_tasks_pending_revocation
-        if type(active_tasks_pending_revocation) is not list:
-            active_tasks_pending_revocation = as_list(active_tasks_pending_revocation)
-        size = len(active_tasks_pending_revocation) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if active_tasks_pending_revocation:
-            TaskIds._write_many(active_tasks_pending_revocation, add)
-
-        standby_tasks_pending_revocation = self.standby_tasks_pending_revocation
-        if type(standby_tasks_pending_revocation) is not list:
-            standby_tasks_pending_revocation = as_list(standby_tasks_pending_revocation)
-        size = len(standby_tasks_pending_revocation) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if standby_tasks_pending_revocation:
-            TaskIds._write_many(standby_tasks_pending_revocation, add)
-
-        warmup_tasks_pending_revocation = self.warmup_tasks_pending_revocation
-        if type(warmup_tasks_pending_revocation) is not list:
-            warmup_tasks_pending_revocation = as_list(warmup_tasks_pending_revocation)
-        size = len(warmup_tasks_pending_revocation) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if warmup_tasks_pending_revocation:
-            TaskIds._write_many(warmup_tasks_pending_revocation, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TaskIds, self.active_tasks, add)
+        write_compact_structs(TaskIds, self.standby_tasks, add)
+        write_compact_structs(TaskIds, self.warmup_tasks, add)
+        write_compact_structs(TaskIds, self.active_tasks_pending_revocation, add)
+        write_compact_structs(TaskIds, self.standby_tasks_pending_revocation, add)
+        write_compact_structs(TaskIds, self.warmup_tasks_pending_revocation, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

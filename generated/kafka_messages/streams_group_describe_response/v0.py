@@ -4,31 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "KeyValue",
@@ -69,96 +51,52 @@ class KeyValue(kipwire.Struct):
         value (string): Value of the tag or configuration.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.value = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        value = encode_text(self.value)
+        size = len(value) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
         item: KeyValue
-        while count:
-            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(KeyValue, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(KeyValue, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[KeyValue], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, KeyValue):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            value = encode_text(item.value)
-            size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -173,8 +111,6 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]KeyValue): Topic-level configurations the internal topic is created with.
     """
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -182,6 +118,7 @@ class TopicInfo(kipwire.Struct):
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
         kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -189,73 +126,36 @@ class TopicInfo(kipwire.Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] = kipwire.DEFAULT,
+        topic_configs: list[KeyValue] = DEFAULT,
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is kipwire.DEFAULT else topic_configs
+        self.topic_configs = [] if topic_configs is DEFAULT else topic_configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-        items = []
-        for item in map(new, repeat(TopicInfo, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
+        pos += 7
+        self.topic_configs, pos = read_compact_structs(KeyValue, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topic_configs, pos = KeyValue._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topic_configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicInfo):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            topic_configs = item.topic_configs
-            if type(topic_configs) is not list:
-                topic_configs = as_list(topic_configs)
-            size = len(topic_configs) + 1
-            add(pack_ih(item.partitions, item.replication_factor))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topic_configs:
-                KeyValue._write_many(topic_configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(KeyValue, self.topic_configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -271,14 +171,6 @@ class Subtopology(kipwire.Struct):
         state_changelog_topics ([]TopicInfo): Internal changelog topics that back up the subtopology's state stores.
         repartition_source_topics ([]TopicInfo): Internal repartition topics the subtopology reads from.
     """
-
-    __slots__ = (
-        "subtopology_id",
-        "source_topics",
-        "repartition_sink_topics",
-        "state_changelog_topics",
-        "repartition_source_topics",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -304,170 +196,57 @@ class Subtopology(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] = kipwire.DEFAULT,
-        repartition_sink_topics: list[str] = kipwire.DEFAULT,
-        state_changelog_topics: list[TopicInfo] = kipwire.DEFAULT,
-        repartition_source_topics: list[TopicInfo] = kipwire.DEFAULT,
+        source_topics: list[str] = DEFAULT,
+        repartition_sink_topics: list[str] = DEFAULT,
+        state_changelog_topics: list[TopicInfo] = DEFAULT,
+        repartition_source_topics: list[TopicInfo] = DEFAULT,
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is kipwire.DEFAULT else repartition_sink_topics
-        self.state_changelog_topics = [] if state_changelog_topics is kipwire.DEFAULT else state_changelog_topics
-        self.repartition_source_topics = (
-            [] if repartition_source_topics is kipwire.DEFAULT else repartition_source_topics
-        )
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is DEFAULT else repartition_sink_topics
+        self.state_changelog_topics = [] if state_changelog_topics is DEFAULT else state_changelog_topics
+        self.repartition_source_topics = [] if repartition_source_topics is DEFAULT else repartition_source_topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-        items = []
-        for item in map(new, repeat(Subtopology, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subtopology_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.source_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_sink_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.state_changelog_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_source_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topics.append(data[pos:end].decode())
-                    pos = end
-                item.source_topics = source_topics
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                repartition_sink_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    repartition_sink_topics.append(data[pos:end].decode())
-                    pos = end
-                item.repartition_sink_topics = repartition_sink_topics
-            elif size == 1:
-                item.repartition_sink_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.state_changelog_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.repartition_source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Subtopology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Subtopology):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                for text in source_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            repartition_sink_topics = item.repartition_sink_topics
-            if type(repartition_sink_topics) is not list:
-                repartition_sink_topics = as_list(repartition_sink_topics)
-            size = len(repartition_sink_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_sink_topics:
-                for text in repartition_sink_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            state_changelog_topics = item.state_changelog_topics
-            if type(state_changelog_topics) is not list:
-                state_changelog_topics = as_list(state_changelog_topics)
-            size = len(state_changelog_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if state_changelog_topics:
-                TopicInfo._write_many(state_changelog_topics, add)
-
-            repartition_source_topics = item.repartition_source_topics
-            if type(repartition_source_topics) is not list:
-                repartition_source_topics = as_list(repartition_source_topics)
-            size = len(repartition_source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_source_topics:
-                TopicInfo._write_many(repartition_source_topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        write_compact_texts(self.source_topics, add)
+        write_compact_texts(self.repartition_sink_topics, add)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -480,8 +259,6 @@ class Topology(kipwire.Struct):
         subtopologies ([]Subtopology, nullable): The independent parts the topology splits into; null = not available,
             as while the topology cannot be configured yet. Default: null.
     """
-
-    __slots__ = ("epoch", "subtopologies")
 
     FLEXIBLE = True
     FIELDS = (
@@ -496,56 +273,30 @@ class Topology(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] | None = None) -> None:
         self.epoch = epoch
         self.subtopologies = subtopologies
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Topology], int]:
-        items = []
-        for item in map(new, repeat(Topology, count)):
-            item.epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.subtopologies = []
-            else:
-                item.subtopologies = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, size = unpack_iB(data, pos)
+        pos += 5
+        if size:
+            self.subtopologies, pos = read_compact_structs(Subtopology, data, pos, size)
+        else:
+            self.subtopologies = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Topology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Topology):
-                raise kipwire.Malformed
-            subtopologies = item.subtopologies
-            if subtopologies is None:
-                size = 0
-            else:
-                if type(subtopologies) is not list:
-                    subtopologies = as_list(subtopologies)
-                size = len(subtopologies) + 1
-            add(pack_i(item.epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if subtopologies:
-                Subtopology._write_many(subtopologies, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.epoch))
+        if self.subtopologies is None:
+            add(b"\0")
+        else:
+            write_compact_structs(Subtopology, self.subtopologies, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -558,61 +309,38 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    __slots__ = ("host", "port")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
         self.port = port
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-        items = []
-        for item in map(new, repeat(Endpoint, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Endpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Endpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -626,15 +354,13 @@ class TaskOffset(kipwire.Struct):
         offset (int64): Offset added up over all changelogs of the task.
     """
 
-    __slots__ = ("subtopology_id", "partition", "offset")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "i", "q")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id = subtopology_id
@@ -642,68 +368,32 @@ class TaskOffset(kipwire.Struct):
         self.offset = offset
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        self.partition, self.offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        packed = pack_iqx(self.partition, self.offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskOffset], rows: kipwire.Rows) -> None:
         item: TaskOffset
-        while count:
-            rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskOffset, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partition,
-                    item.offset,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskOffset, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.partition, item.offset, size = unpack_iqB(data, pos)
-                pos += 13
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskOffset):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            packed = pack_iqx(item.partition, item.offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -716,98 +406,51 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, one task each.
     """
 
-    __slots__ = ("subtopology_id", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = DEFAULT) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
         item: TaskIds
-        while count:
-            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskIds, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskIds, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskIds], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskIds):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -821,105 +464,44 @@ class Assignment(kipwire.Struct):
         warmup_tasks ([]TaskIds): Tasks whose state the member builds up in order to become active on them later.
     """
 
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
         kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
         kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        active_tasks: list[TaskIds] = kipwire.DEFAULT,
-        standby_tasks: list[TaskIds] = kipwire.DEFAULT,
-        warmup_tasks: list[TaskIds] = kipwire.DEFAULT,
+        active_tasks: list[TaskIds] = DEFAULT,
+        standby_tasks: list[TaskIds] = DEFAULT,
+        warmup_tasks: list[TaskIds] = DEFAULT,
     ) -> None:
-        self.active_tasks = [] if active_tasks is kipwire.DEFAULT else active_tasks
-        self.standby_tasks = [] if standby_tasks is kipwire.DEFAULT else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is kipwire.DEFAULT else warmup_tasks
+        self.active_tasks = [] if active_tasks is DEFAULT else active_tasks
+        self.standby_tasks = [] if standby_tasks is DEFAULT else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is DEFAULT else warmup_tasks
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Assignment], int]:
-        items = []
-        for item in map(new, repeat(Assignment, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.active_tasks = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.active_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.standby_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.warmup_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.standby_tasks = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.warmup_tasks = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Assignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Assignment):
-                raise kipwire.Malformed
-            active_tasks = item.active_tasks
-            if type(active_tasks) is not list:
-                active_tasks = as_list(active_tasks)
-            size = len(active_tasks) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if active_tasks:
-                TaskIds._write_many(active_tasks, add)
-
-            standby_tasks = item.standby_tasks
-            if type(standby_tasks) is not list:
-                standby_tasks = as_list(standby_tasks)
-            size = len(standby_tasks) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if standby_tasks:
-                TaskIds._write_many(standby_tasks, add)
-
-            warmup_tasks = item.warmup_tasks
-            if type(warmup_tasks) is not list:
-                warmup_tasks = as_list(warmup_tasks)
-            size = len(warmup_tasks) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if warmup_tasks:
-                TaskIds._write_many(warmup_tasks, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TaskIds, self.active_tasks, add)
+        write_compact_structs(TaskIds, self.standby_tasks, add)
+        write_compact_structs(TaskIds, self.warmup_tasks, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -944,29 +526,11 @@ class Member(kipwire.Struct):
             zone).
         task_offsets ([]TaskOffset): How far the member's local state has got, per task, as cumulative changelog offset.
         task_end_offsets ([]TaskOffset): Where the changelogs of the member's tasks end, as cumulative offset; compare
-            with TaskOffsets for the lag.
+            with task_offsets for the lag.
         assignment (Assignment): Tasks the member holds now.
         target_assignment (Assignment): Tasks the member shall hold once the group has converged.
         is_classic (bool): true = the member still takes part by the classic rebalance protocol.
     """
-
-    __slots__ = (
-        "member_id",
-        "member_epoch",
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "topology_epoch",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-        "task_offsets",
-        "task_end_offsets",
-        "assignment",
-        "target_assignment",
-        "is_classic",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -988,6 +552,7 @@ class Member(kipwire.Struct):
         kipwire.Field("target_assignment", "TargetAssignment", "Assignment", default=(), struct=Assignment),
         kipwire.Field("is_classic", "IsClassic", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -1001,11 +566,11 @@ class Member(kipwire.Struct):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] = kipwire.DEFAULT,
-        task_offsets: list[TaskOffset] = kipwire.DEFAULT,
-        task_end_offsets: list[TaskOffset] = kipwire.DEFAULT,
-        assignment: Assignment = kipwire.DEFAULT,
-        target_assignment: Assignment = kipwire.DEFAULT,
+        client_tags: list[KeyValue] = DEFAULT,
+        task_offsets: list[TaskOffset] = DEFAULT,
+        task_end_offsets: list[TaskOffset] = DEFAULT,
+        assignment: Assignment = DEFAULT,
+        target_assignment: Assignment = DEFAULT,
         is_classic: bool = False,
     ) -> None:
         self.member_id = member_id
@@ -1017,237 +582,133 @@ class Member(kipwire.Struct):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is kipwire.DEFAULT else client_tags
-        self.task_offsets = [] if task_offsets is kipwire.DEFAULT else task_offsets
-        self.task_end_offsets = [] if task_end_offsets is kipwire.DEFAULT else task_end_offsets
-        self.assignment = Assignment() if assignment is kipwire.DEFAULT else assignment
-        self.target_assignment = Assignment() if target_assignment is kipwire.DEFAULT else target_assignment
+        self.client_tags = [] if client_tags is DEFAULT else client_tags
+        self.task_offsets = [] if task_offsets is DEFAULT else task_offsets
+        self.task_end_offsets = [] if task_end_offsets is DEFAULT else task_end_offsets
+        self.assignment = Assignment() if assignment is DEFAULT else assignment
+        self.target_assignment = Assignment() if target_assignment is DEFAULT else target_assignment
         self.is_classic = is_classic
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Member], int]:
-        items = []
-        for item in map(new, repeat(Member, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        self.member_epoch, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.instance_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.instance_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack_id = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack_id = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        self.topology_epoch, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.process_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size == 255:
+            self.user_endpoint = None
+        elif size == 1:
+            self.user_endpoint, pos = read_struct(Endpoint, data, pos)
+        else:
+            raise kipwire.Malformed
+        size = data[pos]
+        pos += 1
+        self.client_tags, pos = read_compact_structs(KeyValue, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.task_offsets, pos = read_compact_structs(TaskOffset, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.task_end_offsets, pos = read_compact_structs(TaskOffset, data, pos, size)
+        self.assignment, pos = read_struct(Assignment, data, pos)
+        self.target_assignment, pos = read_struct(Assignment, data, pos)
+        is_classic, size = unpack_BB(data, pos)
+        pos += 2
+        self.is_classic = FALSE_TRUE[is_classic]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.member_epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.instance_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.instance_id = ""
-            else:
-                item.instance_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.rack_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.rack_id = ""
-            else:
-                item.rack_id = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.client_host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.client_host = ""
-            else:
-                raise kipwire.Malformed
-
-            item.topology_epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.process_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.process_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size == 1:
-                (item.user_endpoint,), pos = Endpoint._read_many(data, pos, 1)
-            elif size == 255:
-                item.user_endpoint = None
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.client_tags = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.task_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.task_offsets = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.task_end_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.task_end_offsets = []
-            else:
-                raise kipwire.Malformed
-
-            (item.assignment,), pos = Assignment._read_many(data, pos, 1)
-
-            (item.target_assignment,), pos = Assignment._read_many(data, pos, 1)
-
-            is_classic, size = unpack_BB(data, pos)
-            pos += 2
-            item.is_classic = FALSE_TRUE[is_classic]
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Member], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Member):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            if item.instance_id is None:
-                instance_id = b""
-                size = 0
-            else:
-                instance_id = encode_text(item.instance_id)
-                size = len(instance_id) + 1
-            add(pack_i(item.member_epoch))
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        add(pack_i(self.member_epoch))
+        if self.instance_id is None:
+            add(b"\0")
+        else:
+            instance_id = encode_text(self.instance_id)
+            size = len(instance_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(instance_id)
-
-            if item.rack_id is None:
-                rack_id = b""
-                size = 0
-            else:
-                rack_id = encode_text(item.rack_id)
-                size = len(rack_id) + 1
+        if self.rack_id is None:
+            add(b"\0")
+        else:
+            rack_id = encode_text(self.rack_id)
+            size = len(rack_id) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack_id)
-
-            client_id = encode_text(item.client_id)
-            size = len(client_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_id)
-
-            client_host = encode_text(item.client_host)
-            size = len(client_host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(client_host)
-
-            process_id = encode_text(item.process_id)
-            size = len(process_id) + 1
-            add(pack_i(item.topology_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(process_id)
-
-            if item.user_endpoint is None:
-                add(b"\xff")
-            else:
-                add(b"\x01")
-                Endpoint._write_many((item.user_endpoint,), add)
-
-            client_tags = item.client_tags
-            if type(client_tags) is not list:
-                client_tags = as_list(client_tags)
-            size = len(client_tags) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if client_tags:
-                KeyValue._write_many(client_tags, add)
-
-            task_offsets = item.task_offsets
-            if type(task_offsets) is not list:
-                task_offsets = as_list(task_offsets)
-            size = len(task_offsets) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if task_offsets:
-                TaskOffset._write_many(task_offsets, add)
-
-            task_end_offsets = item.task_end_offsets
-            if type(task_end_offsets) is not list:
-                task_end_offsets = as_list(task_end_offsets)
-            size = len(task_end_offsets) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if task_end_offsets:
-                TaskOffset._write_many(task_end_offsets, add)
-
-            Assignment._write_many((item.assignment,), add)
-
-            Assignment._write_many((item.target_assignment,), add)
-
-            packed = pack_Bx(BOOL_BYTE[item.is_classic])
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        client_id = encode_text(self.client_id)
+        size = len(client_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_id)
+        client_host = encode_text(self.client_host)
+        size = len(client_host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(client_host)
+        process_id = encode_text(self.process_id)
+        size = len(process_id) + 1
+        add(pack_i(self.topology_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(process_id)
+        if self.user_endpoint is None:
+            add(b"\xff")
+        else:
+            add(b"\x01")
+            write_struct(Endpoint, self.user_endpoint, add)
+        write_compact_structs(KeyValue, self.client_tags, add)
+        write_compact_structs(TaskOffset, self.task_offsets, add)
+        write_compact_structs(TaskOffset, self.task_end_offsets, add)
+        write_struct(Assignment, self.assignment, add)
+        write_struct(Assignment, self.target_assignment, add)
+        packed = pack_Bx(BOOL_BYTE[self.is_classic])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -1264,24 +725,12 @@ class DescribedGroup(kipwire.Struct):
             Dead.
         group_epoch (int32): Epoch of the group, raised whenever a change calls for a new assignment.
         assignment_epoch (int32): Group epoch for which the current target assignment was computed; lower than
-            GroupEpoch while a new one is outstanding.
+            group_epoch while a new one is outstanding.
         topology (Topology, nullable): Topology the group has been initialised with; null = none known. Default: null.
         members ([]Member): The members of the group at present.
         authorized_operations (int32): Operations the caller may perform on the group, as a bit field with one bit per
             ACL operation code (KIP-430); -2147483648 = not asked for. Default: -2147483648.
     """
-
-    __slots__ = (
-        "error_code",
-        "error_message",
-        "group_id",
-        "group_state",
-        "group_epoch",
-        "assignment_epoch",
-        "topology",
-        "members",
-        "authorized_operations",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -1295,6 +744,7 @@ class DescribedGroup(kipwire.Struct):
         kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
         kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -1306,7 +756,7 @@ class DescribedGroup(kipwire.Struct):
         group_epoch: int = 0,
         assignment_epoch: int = 0,
         topology: Topology | None = None,
-        members: list[Member] = kipwire.DEFAULT,
+        members: list[Member] = DEFAULT,
         authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
@@ -1316,128 +766,77 @@ class DescribedGroup(kipwire.Struct):
         self.group_epoch = group_epoch
         self.assignment_epoch = assignment_epoch
         self.topology = topology
-        self.members = [] if members is kipwire.DEFAULT else members
+        self.members = [] if members is DEFAULT else members
         self.authorized_operations = authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[DescribedGroup], int]:
-        items = []
-        for item in map(new, repeat(DescribedGroup, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.error_message = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.error_message = ""
-            else:
-                item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_state = data[pos:end].decode()
+        pos = end
+        self.group_epoch, self.assignment_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        if size == 255:
+            self.topology = None
+        elif size == 1:
+            self.topology, pos = read_struct(Topology, data, pos)
+        else:
+            raise kipwire.Malformed
+        size = data[pos]
+        pos += 1
+        self.members, pos = read_compact_structs(Member, data, pos, size)
+        self.authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.group_state = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.group_state = ""
-            else:
-                raise kipwire.Malformed
-
-            item.group_epoch, item.assignment_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size == 1:
-                (item.topology,), pos = Topology._read_many(data, pos, 1)
-            elif size == 255:
-                item.topology = None
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.members, pos = Member._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.members = []
-            else:
-                raise kipwire.Malformed
-
-            item.authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[DescribedGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, DescribedGroup):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_h(item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
-
-            group_id = encode_text(item.group_id)
-            size = len(group_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_id)
-
-            group_state = encode_text(item.group_state)
-            size = len(group_state) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(group_state)
-
-            add(pack_ii(item.group_epoch, item.assignment_epoch))
-            if item.topology is None:
-                add(b"\xff")
-            else:
-                add(b"\x01")
-                Topology._write_many((item.topology,), add)
-
-            members = item.members
-            if type(members) is not list:
-                members = as_list(members)
-            size = len(members) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if members:
-                Member._write_many(members, add)
-
-            packed = pack_ix(item.authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        group_id = encode_text(self.group_id)
+        size = len(group_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_id)
+        group_state = encode_text(self.group_state)
+        size = len(group_state) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(group_state)
+        add(pack_ii(self.group_epoch, self.assignment_epoch))
+        if self.topology is None:
+            add(b"\xff")
+        else:
+            add(b"\x01")
+            write_struct(Topology, self.topology, add)
+        write_compact_structs(Member, self.members, add)
+        packed = pack_ix(self.authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -1452,8 +851,6 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         groups ([]DescribedGroup): One description per requested group.
     """
 
-    __slots__ = ("throttle_time_ms", "groups")
-
     NAME = "StreamsGroupDescribeResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 89
@@ -1466,46 +863,23 @@ class StreamsGroupDescribeResponse(kipwire.Message):
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, groups: list[DescribedGroup] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.groups = [] if groups is kipwire.DEFAULT else groups
+        self.groups = [] if groups is DEFAULT else groups
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.groups, pos = DescribedGroup._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.groups = []
-        else:
-            raise kipwire.Malformed
+        self.groups, pos = read_compact_structs(DescribedGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        groups = self.groups
-        if type(groups) is not list:
-            groups = as_list(groups)
-        size = len(groups) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if groups:
-            DescribedGroup._write_many(groups, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(DescribedGroup, self.groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

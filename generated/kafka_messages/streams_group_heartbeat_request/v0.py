@@ -4,32 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT16,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import RowPackers, read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list
+from kipwire.wire import encode_text, read_size, read_string_size, read_tag_section, tag_section, write_size
+from kipwire.wire import write_string_size
 
 __all__ = [
     "KeyValue",
@@ -55,6 +37,7 @@ pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
 pack_ii = struct.Struct(">ii").pack
 pack_iqx = struct.Struct(">iqx").pack
+pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
 
 
 class KeyValue(kipwire.Struct):
@@ -65,96 +48,52 @@ class KeyValue(kipwire.Struct):
         value (string): Value belonging to the key.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.value = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        value = encode_text(self.value)
+        size = len(value) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
         item: KeyValue
-        while count:
-            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(KeyValue, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(KeyValue, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[KeyValue], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, KeyValue):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            value = encode_text(item.value)
-            size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -170,8 +109,6 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]KeyValue): Topic settings to use on creation.
     """
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
@@ -179,6 +116,7 @@ class TopicInfo(kipwire.Struct):
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
         kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -186,73 +124,36 @@ class TopicInfo(kipwire.Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[KeyValue] = kipwire.DEFAULT,
+        topic_configs: list[KeyValue] = DEFAULT,
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is kipwire.DEFAULT else topic_configs
+        self.topic_configs = [] if topic_configs is DEFAULT else topic_configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-        items = []
-        for item in map(new, repeat(TopicInfo, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
+        pos += 7
+        self.topic_configs, pos = read_compact_structs(KeyValue, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topic_configs, pos = KeyValue._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topic_configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicInfo):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            topic_configs = item.topic_configs
-            if type(topic_configs) is not list:
-                topic_configs = as_list(topic_configs)
-            size = len(topic_configs) + 1
-            add(pack_ih(item.partitions, item.replication_factor))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topic_configs:
-                KeyValue._write_many(topic_configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(KeyValue, self.topic_configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -261,139 +162,77 @@ class CopartitionGroup(kipwire.Struct):
     """Groups of source topics that must have equal partition counts, for instance because they are joined.
 
     Attributes:
-        source_topics ([]int16): Positions of the group's topics in the subtopology's SourceTopics list.
-        source_topic_regex ([]int16): Positions of the group's patterns in the subtopology's SourceTopicRegex list.
+        source_topics ([]int16): Positions of the group's topics in the subtopology's source_topics list.
+        source_topic_regex ([]int16): Positions of the group's patterns in the subtopology's source_topic_regex list.
         repartition_source_topics ([]int16): Positions of the group's topics in the subtopology's
-            RepartitionSourceTopics list.
+            repartition_source_topics list.
     """
 
-    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
-
     FLEXIBLE = True
-    _ROWS = RowReader("*h", "*h", "*h")
-    _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
         kipwire.Field("source_topics", "SourceTopics", "[]int16", default=(), compact=True),
         kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", default=(), compact=True),
         kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        source_topics: list[int] = kipwire.DEFAULT,
-        source_topic_regex: list[int] = kipwire.DEFAULT,
-        repartition_source_topics: list[int] = kipwire.DEFAULT,
+        source_topics: list[int] = DEFAULT,
+        source_topic_regex: list[int] = DEFAULT,
+        repartition_source_topics: list[int] = DEFAULT,
     ) -> None:
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
-        self.source_topic_regex = [] if source_topic_regex is kipwire.DEFAULT else source_topic_regex
-        self.repartition_source_topics = (
-            [] if repartition_source_topics is kipwire.DEFAULT else repartition_source_topics
-        )
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
+        self.source_topic_regex = [] if source_topic_regex is DEFAULT else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is DEFAULT else repartition_source_topics
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        source_topics = self.source_topics if type(self.source_topics) is list else as_list(self.source_topics)
+        size1 = len(source_topics) + 1
+        source_topic_regex = (
+            self.source_topic_regex if type(self.source_topic_regex) is list else as_list(self.source_topic_regex)
+        )
+        size2 = len(source_topic_regex) + 1
+        repartition_source_topics = (
+            self.repartition_source_topics
+            if type(self.repartition_source_topics) is list
+            else as_list(self.repartition_source_topics)
+        )
+        size3 = len(repartition_source_topics) + 1
+        packed = pack_CopartitionGroup[size1, size2, size3](
+            size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[CopartitionGroup], rows: kipwire.Rows) -> None:
         item: CopartitionGroup
-        while count:
-            rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CopartitionGroup, taken))]
-                for (
-                    item,
-                    item.source_topics,
-                    item.source_topic_regex,
-                    item.repartition_source_topics,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CopartitionGroup, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.source_topics = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.source_topic_regex = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.repartition_source_topics = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CopartitionGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CopartitionGroup):
-                raise kipwire.Malformed
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size1 = len(source_topics) + 1
-            source_topic_regex = item.source_topic_regex
-            if type(source_topic_regex) is not list:
-                source_topic_regex = as_list(source_topic_regex)
-            size2 = len(source_topic_regex) + 1
-            repartition_source_topics = item.repartition_source_topics
-            if type(repartition_source_topics) is not list:
-                repartition_source_topics = as_list(repartition_source_topics)
-            size3 = len(repartition_source_topics) + 1
-            packed = CopartitionGroup._PACK[
-                size1,
-                size2,
-                size3,
-            ](
-                size1,
-                *source_topics,
-                size2,
-                *source_topic_regex,
-                size3,
-                *repartition_source_topics,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -411,16 +250,6 @@ class Subtopology(kipwire.Struct):
         copartition_groups ([]CopartitionGroup): Groups of source topics that must have equal partition counts, for
             instance because they are joined.
     """
-
-    __slots__ = (
-        "subtopology_id",
-        "source_topics",
-        "source_topic_regex",
-        "state_changelog_topics",
-        "repartition_sink_topics",
-        "repartition_source_topics",
-        "copartition_groups",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -455,227 +284,69 @@ class Subtopology(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] = kipwire.DEFAULT,
-        source_topic_regex: list[str] = kipwire.DEFAULT,
-        state_changelog_topics: list[TopicInfo] = kipwire.DEFAULT,
-        repartition_sink_topics: list[str] = kipwire.DEFAULT,
-        repartition_source_topics: list[TopicInfo] = kipwire.DEFAULT,
-        copartition_groups: list[CopartitionGroup] = kipwire.DEFAULT,
+        source_topics: list[str] = DEFAULT,
+        source_topic_regex: list[str] = DEFAULT,
+        state_changelog_topics: list[TopicInfo] = DEFAULT,
+        repartition_sink_topics: list[str] = DEFAULT,
+        repartition_source_topics: list[TopicInfo] = DEFAULT,
+        copartition_groups: list[CopartitionGroup] = DEFAULT,
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
-        self.source_topic_regex = [] if source_topic_regex is kipwire.DEFAULT else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is kipwire.DEFAULT else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is kipwire.DEFAULT else repartition_sink_topics
-        self.repartition_source_topics = (
-            [] if repartition_source_topics is kipwire.DEFAULT else repartition_source_topics
-        )
-        self.copartition_groups = [] if copartition_groups is kipwire.DEFAULT else copartition_groups
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
+        self.source_topic_regex = [] if source_topic_regex is DEFAULT else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is DEFAULT else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is DEFAULT else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is DEFAULT else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is DEFAULT else copartition_groups
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-        items = []
-        for item in map(new, repeat(Subtopology, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subtopology_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.source_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.source_topic_regex, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.state_changelog_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_sink_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_source_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.copartition_groups, pos = read_compact_structs(CopartitionGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topics.append(data[pos:end].decode())
-                    pos = end
-                item.source_topics = source_topics
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topic_regex = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topic_regex.append(data[pos:end].decode())
-                    pos = end
-                item.source_topic_regex = source_topic_regex
-            elif size == 1:
-                item.source_topic_regex = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.state_changelog_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                repartition_sink_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    repartition_sink_topics.append(data[pos:end].decode())
-                    pos = end
-                item.repartition_sink_topics = repartition_sink_topics
-            elif size == 1:
-                item.repartition_sink_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.repartition_source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.copartition_groups, pos = CopartitionGroup._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.copartition_groups = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Subtopology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Subtopology):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                for text in source_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            source_topic_regex = item.source_topic_regex
-            if type(source_topic_regex) is not list:
-                source_topic_regex = as_list(source_topic_regex)
-            size = len(source_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topic_regex:
-                for text in source_topic_regex:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            state_changelog_topics = item.state_changelog_topics
-            if type(state_changelog_topics) is not list:
-                state_changelog_topics = as_list(state_changelog_topics)
-            size = len(state_changelog_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if state_changelog_topics:
-                TopicInfo._write_many(state_changelog_topics, add)
-
-            repartition_sink_topics = item.repartition_sink_topics
-            if type(repartition_sink_topics) is not list:
-                repartition_sink_topics = as_list(repartition_sink_topics)
-            size = len(repartition_sink_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_sink_topics:
-                for text in repartition_sink_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            repartition_source_topics = item.repartition_source_topics
-            if type(repartition_source_topics) is not list:
-                repartition_source_topics = as_list(repartition_source_topics)
-            size = len(repartition_source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_source_topics:
-                TopicInfo._write_many(repartition_source_topics, add)
-
-            copartition_groups = item.copartition_groups
-            if type(copartition_groups) is not list:
-                copartition_groups = as_list(copartition_groups)
-            size = len(copartition_groups) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if copartition_groups:
-                CopartitionGroup._write_many(copartition_groups, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        write_compact_texts(self.source_topics, add)
+        write_compact_texts(self.source_topic_regex, add)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
+        write_compact_texts(self.repartition_sink_topics, add)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
+        write_compact_structs(CopartitionGroup, self.copartition_groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -689,60 +360,29 @@ class Topology(kipwire.Struct):
         subtopologies ([]Subtopology): Connected parts of the topology that are processed independently of each other.
     """
 
-    __slots__ = ("epoch", "subtopologies")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", default=(), struct=Subtopology, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = DEFAULT) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is kipwire.DEFAULT else subtopologies
+        self.subtopologies = [] if subtopologies is DEFAULT else subtopologies
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Topology], int]:
-        items = []
-        for item in map(new, repeat(Topology, count)):
-            item.epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.subtopologies = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, size = unpack_iB(data, pos)
+        pos += 5
+        self.subtopologies, pos = read_compact_structs(Subtopology, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Topology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Topology):
-                raise kipwire.Malformed
-            subtopologies = item.subtopologies
-            if type(subtopologies) is not list:
-                subtopologies = as_list(subtopologies)
-            size = len(subtopologies) + 1
-            add(pack_i(item.epoch))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if subtopologies:
-                Subtopology._write_many(subtopologies, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.epoch))
+        write_compact_structs(Subtopology, self.subtopologies, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -755,98 +395,51 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
     """
 
-    __slots__ = ("subtopology_id", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = DEFAULT) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
         item: TaskIds
-        while count:
-            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskIds, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskIds, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskIds], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskIds):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -859,61 +452,38 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port.
     """
 
-    __slots__ = ("host", "port")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
         self.port = port
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-        items = []
-        for item in map(new, repeat(Endpoint, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Endpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Endpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -927,15 +497,13 @@ class TaskOffset(kipwire.Struct):
         offset (int64): Changelog offset of the task, added up over its state stores.
     """
 
-    __slots__ = ("subtopology_id", "partition", "offset")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "i", "q")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, subtopology_id: str = "", partition: int = 0, offset: int = 0) -> None:
         self.subtopology_id = subtopology_id
@@ -943,68 +511,32 @@ class TaskOffset(kipwire.Struct):
         self.offset = offset
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        self.partition, self.offset, size = unpack_iqB(data, pos)
+        pos += 13
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        packed = pack_iqx(self.partition, self.offset)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffset], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskOffset], rows: kipwire.Rows) -> None:
         item: TaskOffset
-        while count:
-            rows = TaskOffset._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskOffset, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partition,
-                    item.offset,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskOffset, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.partition, item.offset, size = unpack_iqB(data, pos)
-                pos += 13
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskOffset], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskOffset):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            packed = pack_iqx(item.partition, item.offset)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partition, item.offset) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -1042,29 +574,9 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         task_offsets ([]TaskOffset, nullable): How far the member has come in the changelogs of its tasks; null if not
             reported this time. Default: null.
         task_end_offsets ([]TaskOffset, nullable): End offsets of the changelogs of the member's tasks, to compare with
-            TaskOffsets; null if not reported this time. Default: null.
+            task_offsets; null if not reported this time. Default: null.
         shutdown_application (bool): True to ask that all members of the group shut down; false by default.
     """
-
-    __slots__ = (
-        "group_id",
-        "member_id",
-        "member_epoch",
-        "endpoint_information_epoch",
-        "instance_id",
-        "rack_id",
-        "rebalance_timeout_ms",
-        "topology",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-        "task_offsets",
-        "task_end_offsets",
-        "shutdown_application",
-    )
 
     NAME = "StreamsGroupHeartbeatRequest"
     TYPE = "request"
@@ -1111,6 +623,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         ),
         kipwire.Field("shutdown_application", "ShutdownApplication", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -1152,290 +665,176 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
         self.shutdown_application = shutdown_application
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.member_epoch, message.endpoint_information_epoch, size = unpack_iiB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        self.member_epoch, self.endpoint_information_epoch, size = unpack_iiB(data, pos)
         pos += 9
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.instance_id = data[pos:end].decode()
+            self.instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.instance_id = ""
         else:
-            message.instance_id = None
-
+            self.instance_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
-        message.rebalance_timeout_ms, size = unpack_iB(data, pos)
+            self.rack_id = "" if size else None
+        self.rebalance_timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size == 1:
-            (message.topology,), pos = Topology._read_many(data, pos, 1)
-        elif size == 255:
-            message.topology = None
+        if size == 255:
+            self.topology = None
+        elif size == 1:
+            self.topology, pos = read_struct(Topology, data, pos)
         else:
             raise kipwire.Malformed
-
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.active_tasks = []
+        if size:
+            self.active_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.active_tasks = None
-
+            self.active_tasks = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.standby_tasks = []
+        if size:
+            self.standby_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.standby_tasks = None
-
+            self.standby_tasks = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.warmup_tasks = []
+        if size:
+            self.warmup_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.warmup_tasks = None
-
+            self.warmup_tasks = None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.process_id = data[pos:end].decode()
+            self.process_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.process_id = ""
         else:
-            message.process_id = None
-
+            self.process_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size == 1:
-            (message.user_endpoint,), pos = Endpoint._read_many(data, pos, 1)
-        elif size == 255:
-            message.user_endpoint = None
+        if size == 255:
+            self.user_endpoint = None
+        elif size == 1:
+            self.user_endpoint, pos = read_struct(Endpoint, data, pos)
         else:
             raise kipwire.Malformed
-
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.client_tags = []
+        if size:
+            self.client_tags, pos = read_compact_structs(KeyValue, data, pos, size)
         else:
-            message.client_tags = None
-
+            self.client_tags = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.task_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.task_offsets = []
+        if size:
+            self.task_offsets, pos = read_compact_structs(TaskOffset, data, pos, size)
         else:
-            message.task_offsets = None
-
+            self.task_offsets = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.task_end_offsets, pos = TaskOffset._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.task_end_offsets = []
+        if size:
+            self.task_end_offsets, pos = read_compact_structs(TaskOffset, data, pos, size)
         else:
-            message.task_end_offsets = None
-
+            self.task_end_offsets = None
         shutdown_application, size = unpack_BB(data, pos)
         pos += 2
-        message.shutdown_application = FALSE_TRUE[shutdown_application]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.shutdown_application = FALSE_TRUE[shutdown_application]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
+        add(pack_ii(self.member_epoch, self.endpoint_information_epoch))
         if self.instance_id is None:
-            instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-        add(pack_ii(self.member_epoch, self.endpoint_information_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(instance_id)
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
         add(pack_i(self.rebalance_timeout_ms))
         if self.topology is None:
             add(b"\xff")
         else:
             add(b"\x01")
-            Topology._write_many((self.topology,), add)
-
-        active_tasks = self.active_tasks
-        if active_tasks is None:
-            size = 0
+            write_struct(Topology, self.topology, add)
+        if self.active_tasks is None:
+            add(b"\0")
         else:
-            if type(active_tasks) is not list:
-                active_tasks = as_list(active_tasks)
-            size = len(active_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if active_tasks:
-            TaskIds._write_many(active_tasks, add)
-
-        standby_tasks = self.standby_tasks
-        if standby_tasks is None:
-            size = 0
+            write_compact_structs(TaskIds, self.active_tasks, add)
+        if self.standby_tasks is None:
+            add(b"\0")
         else:
-            if type(standby_tasks) is not list:
-                standby_tasks = as_list(standby_tasks)
-            size = len(standby_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if standby_tasks:
-            TaskIds._write_many(standby_tasks, add)
-
-        warmup_tasks = self.warmup_tasks
-        if warmup_tasks is None:
-            size = 0
+            write_compact_structs(TaskIds, self.standby_tasks, add)
+        if self.warmup_tasks is None:
+            add(b"\0")
         else:
-            if type(warmup_tasks) is not list:
-                warmup_tasks = as_list(warmup_tasks)
-            size = len(warmup_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if warmup_tasks:
-            TaskIds._write_many(warmup_tasks, add)
-
+            write_compact_structs(TaskIds, self.warmup_tasks, add)
         if self.process_id is None:
-            process_id = b""
-            size = 0
+            add(b"\0")
         else:
             process_id = encode_text(self.process_id)
             size = len(process_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(process_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(process_id)
         if self.user_endpoint is None:
             add(b"\xff")
         else:
             add(b"\x01")
-            Endpoint._write_many((self.user_endpoint,), add)
-
-        client_tags = self.client_tags
-        if client_tags is None:
-            size = 0
+            write_struct(Endpoint, self.user_endpoint, add)
+        if self.client_tags is None:
+            add(b"\0")
         else:
-            if type(client_tags) is not list:
-                client_tags = as_list(client_tags)
-            size = len(client_tags) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if client_tags:
-            KeyValue._write_many(client_tags, add)
-
-        task_offsets = self.task_offsets
-        if task_offsets is None:
-            size = 0
+            write_compact_structs(KeyValue, self.client_tags, add)
+        if self.task_offsets is None:
+            add(b"\0")
         else:
-            if type(task_offsets) is not list:
-                task_offsets = as_list(task_offsets)
-            size = len(task_offsets) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if task_offsets:
-            TaskOffset._write_many(task_offsets, add)
-
-        task_end_offsets = self.task_end_offsets
-        if task_end_offsets is None:
-            size = 0
+            write_compact_structs(TaskOffset, self.task_offsets, add)
+        if self.task_end_offsets is None:
+            add(b"\0")
         else:
-            if type(task_end_offsets) is not list:
-                task_end_offsets = as_list(task_end_offsets)
-            size = len(task_end_offsets) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if task_end_offsets:
-            TaskOffset._write_many(task_end_offsets, add)
-
+            write_compact_structs(TaskOffset, self.task_end_offsets, add)
         packed = pack_Bx(BOOL_BYTE[self.shutdown_application])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

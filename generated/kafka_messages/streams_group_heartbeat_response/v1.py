@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["Status", "TaskIds", "Endpoint", "TopicPartition", "EndpointToPartitions", "StreamsGroupHeartbeatResponse"]
 
@@ -53,79 +34,42 @@ class Status(kipwire.Struct):
         status_detail (string): Human-readable explanation of the condition.
     """
 
-    __slots__ = ("status_code", "status_detail")
-
     FLEXIBLE = True
-    _ROWS = RowReader("b", "text")
     FIELDS = (
         kipwire.Field("status_code", "StatusCode", "int8", default=0),
         kipwire.Field("status_detail", "StatusDetail", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, status_code: int = 0, status_detail: str = "") -> None:
         self.status_code = status_code
         self.status_detail = status_detail
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.status_code, size = unpack_bB(data, pos)
+        pos += 2
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.status_detail = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        status_detail = encode_text(self.status_detail)
+        size = len(status_detail) + 1
+        add(pack_b(self.status_code))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(status_detail)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Status], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Status], rows: kipwire.Rows) -> None:
         item: Status
-        while count:
-            rows = Status._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Status, taken))]
-                for (
-                    item,
-                    item.status_code,
-                    item.status_detail,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Status, taken)):
-                item.status_code, size = unpack_bB(data, pos)
-                pos += 2
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.status_detail = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.status_detail = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Status], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Status):
-                raise kipwire.Malformed
-            status_detail = encode_text(item.status_detail)
-            size = len(status_detail) + 1
-            add(pack_b(item.status_code))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(status_detail)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.status_code, item.status_detail) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -138,98 +82,51 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Partition numbers, each denoting one task of the subtopology.
     """
 
-    __slots__ = ("subtopology_id", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = DEFAULT) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
         item: TaskIds
-        while count:
-            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskIds, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskIds, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskIds], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskIds):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -242,61 +139,38 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port.
     """
 
-    __slots__ = ("host", "port")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
         self.port = port
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-        items = []
-        for item in map(new, repeat(Endpoint, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Endpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Endpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -309,98 +183,51 @@ class TopicPartition(kipwire.Struct):
         partitions ([]int32): Numbers of the partitions within the topic.
     """
 
-    __slots__ = ("topic", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicPartition], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TopicPartition], rows: kipwire.Rows) -> None:
         item: TopicPartition
-        while count:
-            rows = TopicPartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TopicPartition, taken))]
-                for (
-                    item,
-                    item.topic,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TopicPartition, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.topic = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.topic = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicPartition):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.topic, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -413,8 +240,6 @@ class EndpointToPartitions(kipwire.Struct):
         active_partitions ([]TopicPartition): Partitions that the instance processes in active tasks.
         standby_partitions ([]TopicPartition): Partitions for which the instance keeps standby copies of the state.
     """
-
-    __slots__ = ("user_endpoint", "active_partitions", "standby_partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -431,82 +256,36 @@ class EndpointToPartitions(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        user_endpoint: Endpoint = kipwire.DEFAULT,
-        active_partitions: list[TopicPartition] = kipwire.DEFAULT,
-        standby_partitions: list[TopicPartition] = kipwire.DEFAULT,
+        user_endpoint: Endpoint = DEFAULT,
+        active_partitions: list[TopicPartition] = DEFAULT,
+        standby_partitions: list[TopicPartition] = DEFAULT,
     ) -> None:
-        self.user_endpoint = Endpoint() if user_endpoint is kipwire.DEFAULT else user_endpoint
-        self.active_partitions = [] if active_partitions is kipwire.DEFAULT else active_partitions
-        self.standby_partitions = [] if standby_partitions is kipwire.DEFAULT else standby_partitions
+        self.user_endpoint = Endpoint() if user_endpoint is DEFAULT else user_endpoint
+        self.active_partitions = [] if active_partitions is DEFAULT else active_partitions
+        self.standby_partitions = [] if standby_partitions is DEFAULT else standby_partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EndpointToPartitions], int]:
-        items = []
-        for item in map(new, repeat(EndpointToPartitions, count)):
-            (item.user_endpoint,), pos = Endpoint._read_many(data, pos, 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.user_endpoint, pos = read_struct(Endpoint, data, pos)
+        size = data[pos]
+        pos += 1
+        self.active_partitions, pos = read_compact_structs(TopicPartition, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.standby_partitions, pos = read_compact_structs(TopicPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.active_partitions, pos = TopicPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.active_partitions = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.standby_partitions, pos = TopicPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.standby_partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EndpointToPartitions], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EndpointToPartitions):
-                raise kipwire.Malformed
-            Endpoint._write_many((item.user_endpoint,), add)
-
-            active_partitions = item.active_partitions
-            if type(active_partitions) is not list:
-                active_partitions = as_list(active_partitions)
-            size = len(active_partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if active_partitions:
-                TopicPartition._write_many(active_partitions, add)
-
-            standby_partitions = item.standby_partitions
-            if type(standby_partitions) is not list:
-                standby_partitions = as_list(standby_partitions)
-            size = len(standby_partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if standby_partitions:
-                TopicPartition._write_many(standby_partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(Endpoint, self.user_endpoint, add)
+        write_compact_structs(TopicPartition, self.active_partitions, add)
+        write_compact_structs(TopicPartition, self.standby_partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -519,7 +298,7 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         throttle_time_ms (int32): Milliseconds for which the client should hold back because it exceeded a quota; 0 when
             no quota was violated.
         error_code (int16): Outcome of the heartbeat as a whole; 0 means no error.
-        error_message (string, nullable): Human-readable detail on ErrorCode, or null when there is nothing to add.
+        error_message (string, nullable): Human-readable detail on error_code, or null when there is nothing to add.
             Default: null.
         member_id (string): Id of the member the answer is for, as it was given in the request.
         member_epoch (int32): Epoch the member has now and must send with its next heartbeat.
@@ -542,24 +321,6 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         partitions_by_user_endpoint ([]EndpointToPartitions, nullable): Which instance hosts which partitions, for
             interactive queries; null if the member has this information already. Default: null.
     """
-
-    __slots__ = (
-        "throttle_time_ms",
-        "error_code",
-        "error_message",
-        "member_id",
-        "member_epoch",
-        "heartbeat_interval_ms",
-        "task_offset_interval_ms",
-        "acceptable_recovery_lag",
-        "status",
-        "active_tasks",
-        "standby_tasks",
-        "warmup_tasks",
-        "topology_description_required",
-        "endpoint_information_epoch",
-        "partitions_by_user_endpoint",
-    )
 
     NAME = "StreamsGroupHeartbeatResponse"
     TYPE = "response"
@@ -600,6 +361,7 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -612,7 +374,7 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         heartbeat_interval_ms: int = 0,
         task_offset_interval_ms: int = 0,
         acceptable_recovery_lag: int = -1,
-        status: list[Status] | None = kipwire.DEFAULT,
+        status: list[Status] | None = DEFAULT,
         active_tasks: list[TaskIds] | None = None,
         standby_tasks: list[TaskIds] | None = None,
         warmup_tasks: list[TaskIds] | None = None,
@@ -628,7 +390,7 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         self.heartbeat_interval_ms = heartbeat_interval_ms
         self.task_offset_interval_ms = task_offset_interval_ms
         self.acceptable_recovery_lag = acceptable_recovery_lag
-        self.status = [] if status is kipwire.DEFAULT else status
+        self.status = [] if status is DEFAULT else status
         self.active_tasks = active_tasks
         self.standby_tasks = standby_tasks
         self.warmup_tasks = warmup_tasks
@@ -637,127 +399,77 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
         self.partitions_by_user_endpoint = partitions_by_user_endpoint
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.error_message = data[pos:end].decode()
+            self.error_message = data[pos:end].decode()
             pos = end
-        elif size:
-            message.error_message = ""
         else:
-            message.error_message = None
-
+            self.error_message = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         (
-            message.member_epoch,
-            message.heartbeat_interval_ms,
-            message.task_offset_interval_ms,
-            message.acceptable_recovery_lag,
+            self.member_epoch,
+            self.heartbeat_interval_ms,
+            self.task_offset_interval_ms,
+            self.acceptable_recovery_lag,
             size,
         ) = unpack_iiiqB(data, pos)
         pos += 21
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.status, pos = Status._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.status = []
+        if size:
+            self.status, pos = read_compact_structs(Status, data, pos, size)
         else:
-            message.status = None
-
+            self.status = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.active_tasks = []
+        if size:
+            self.active_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.active_tasks = None
-
+            self.active_tasks = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.standby_tasks = []
+        if size:
+            self.standby_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.standby_tasks = None
-
+            self.standby_tasks = None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.warmup_tasks = []
+        if size:
+            self.warmup_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         else:
-            message.warmup_tasks = None
-
-        topology_description_required, message.endpoint_information_epoch, size = unpack_BiB(data, pos)
+            self.warmup_tasks = None
+        topology_description_required, self.endpoint_information_epoch, size = unpack_BiB(data, pos)
         pos += 6
-        message.topology_description_required = FALSE_TRUE[topology_description_required]
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.partitions_by_user_endpoint, pos = EndpointToPartitions._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.partitions_by_user_endpoint = []
+        self.topology_description_required = FALSE_TRUE[topology_description_required]
+        if size:
+            self.partitions_by_user_endpoint, pos = read_compact_structs(EndpointToPartitions, data, pos, size)
         else:
-            message.partitions_by_user_endpoint = None
+            self.partitions_by_user_endpoint = None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.error_message is None:
-            error_message = b""
-            size = 0
+            add(b"\0")
         else:
             error_message = encode_text(self.error_message)
             size = len(error_message) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(error_message)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(error_message)
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
-        status = self.status
-        if status is None:
-            size = 0
-        else:
-            if type(status) is not list:
-                status = as_list(status)
-            size = len(status) + 1
         add(
             pack_iiiq(
                 self.member_epoch,
@@ -766,58 +478,27 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
                 self.acceptable_recovery_lag,
             )
         )
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if status:
-            Status._write_many(status, add)
-
-        active_tasks = self.active_tasks
-        if active_tasks is None:
-            size = 0
-        else:
-            if type(active_tasks) is not list:
-                active_tasks = as_list(active_tasks)
-            size = len(active_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if active_tasks:
-            TaskIds._write_many(active_tasks, add)
-
-        standby_tasks = self.standby_tasks
-        if standby_tasks is None:
-            size = 0
-        else:
-            if type(standby_tasks) is not list:
-                standby_tasks = as_list(standby_tasks)
-            size = len(standby_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if standby_tasks:
-            TaskIds._write_many(standby_tasks, add)
-
-        warmup_tasks = self.warmup_tasks
-        if warmup_tasks is None:
-            size = 0
-        else:
-            if type(warmup_tasks) is not list:
-                warmup_tasks = as_list(warmup_tasks)
-            size = len(warmup_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if warmup_tasks:
-            TaskIds._write_many(warmup_tasks, add)
-
-        partitions_by_user_endpoint = self.partitions_by_user_endpoint
-        if partitions_by_user_endpoint is None:
-            size = 0
-        else:
-            if type(partitions_by_user_endpoint) is not list:
-                partitions_by_user_endpoint = as_list(partitions_by_user_endpoint)
-            size = len(partitions_by_user_endpoint) + 1
-        add(pack_Bi(BOOL_BYTE[self.topology_description_required], self.endpoint_information_epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if partitions_by_user_endpoint:
-            EndpointToPartitions._write_many(partitions_by_user_endpoint, add)
-
-        if not self._unknown_tagged_fields:
+        if self.status is None:
             add(b"\0")
         else:
-            write_tag_section(self, add)
+            write_compact_structs(Status, self.status, add)
+        if self.active_tasks is None:
+            add(b"\0")
+        else:
+            write_compact_structs(TaskIds, self.active_tasks, add)
+        if self.standby_tasks is None:
+            add(b"\0")
+        else:
+            write_compact_structs(TaskIds, self.standby_tasks, add)
+        if self.warmup_tasks is None:
+            add(b"\0")
+        else:
+            write_compact_structs(TaskIds, self.warmup_tasks, add)
+        add(pack_Bi(BOOL_BYTE[self.topology_description_required], self.endpoint_information_epoch))
+        if self.partitions_by_user_endpoint is None:
+            add(b"\0")
+        else:
+            write_compact_structs(EndpointToPartitions, self.partitions_by_user_endpoint, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

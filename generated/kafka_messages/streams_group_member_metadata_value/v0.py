@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Endpoint", "KeyValue", "StreamsGroupMemberMetadataValue"]
 
@@ -42,61 +27,38 @@ class Endpoint(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    __slots__ = ("host", "port")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, host: str = "", port: int = 0) -> None:
         self.host = host
         self.port = port
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-        items = []
-        for item in map(new, repeat(Endpoint, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.port, size = unpack_HB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Endpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Endpoint):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -109,96 +71,52 @@ class KeyValue(kipwire.Struct):
         value (string): The tag's value on this client.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.value = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        value = encode_text(self.value)
+        size = len(value) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KeyValue], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[KeyValue], rows: kipwire.Rows) -> None:
         item: KeyValue
-        while count:
-            rows = KeyValue._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(KeyValue, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(KeyValue, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[KeyValue], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, KeyValue):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            value = encode_text(item.value)
-            size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -223,18 +141,6 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
         client_tags ([]KeyValue): Tags of the client, used to spread standby tasks over racks or zones; empty = none.
     """
 
-    __slots__ = (
-        "instance_id",
-        "rack_id",
-        "client_id",
-        "client_host",
-        "rebalance_timeout_ms",
-        "topology_epoch",
-        "process_id",
-        "user_endpoint",
-        "client_tags",
-    )
-
     NAME = "StreamsGroupMemberMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 19
@@ -253,6 +159,7 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
         kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
         kipwire.Field("client_tags", "ClientTags", "[]KeyValue", default=(), struct=KeyValue, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -265,7 +172,7 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
         topology_epoch: int = 0,
         process_id: str = "",
         user_endpoint: Endpoint | None = None,
-        client_tags: list[KeyValue] = kipwire.DEFAULT,
+        client_tags: list[KeyValue] = DEFAULT,
     ) -> None:
         self.instance_id = instance_id
         self.rack_id = rack_id
@@ -275,156 +182,99 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
         self.topology_epoch = topology_epoch
         self.process_id = process_id
         self.user_endpoint = user_endpoint
-        self.client_tags = [] if client_tags is kipwire.DEFAULT else client_tags
+        self.client_tags = [] if client_tags is DEFAULT else client_tags
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.instance_id = data[pos:end].decode()
+            self.instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.instance_id = ""
         else:
-            message.instance_id = None
-
+            self.instance_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.rack_id = data[pos:end].decode()
+            self.rack_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.rack_id = ""
         else:
-            message.rack_id = None
-
+            self.rack_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.client_host = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.client_host = ""
-        else:
-            raise kipwire.Malformed
-
-        message.rebalance_timeout_ms, message.topology_epoch, size = unpack_iiB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.client_host = data[pos:end].decode()
+        pos = end
+        self.rebalance_timeout_ms, self.topology_epoch, size = unpack_iiB(data, pos)
         pos += 9
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.process_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.process_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.process_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size == 1:
-            (message.user_endpoint,), pos = Endpoint._read_many(data, pos, 1)
-        elif size == 255:
-            message.user_endpoint = None
-        else:
-            raise kipwire.Malformed
-
-        size = data[pos]
-        pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.client_tags, pos = KeyValue._read_many(data, pos, size - 1)
+        if size == 255:
+            self.user_endpoint = None
         elif size == 1:
-            message.client_tags = []
+            self.user_endpoint, pos = read_struct(Endpoint, data, pos)
         else:
             raise kipwire.Malformed
+        size = data[pos]
+        pos += 1
+        self.client_tags, pos = read_compact_structs(KeyValue, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.instance_id is None:
-            instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             instance_id = encode_text(self.instance_id)
             size = len(instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(instance_id)
         if self.rack_id is None:
-            rack_id = b""
-            size = 0
+            add(b"\0")
         else:
             rack_id = encode_text(self.rack_id)
             size = len(rack_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(rack_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(rack_id)
         client_id = encode_text(self.client_id)
         size = len(client_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_id)
-
         client_host = encode_text(self.client_host)
         size = len(client_host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(client_host)
-
         process_id = encode_text(self.process_id)
         size = len(process_id) + 1
         add(pack_ii(self.rebalance_timeout_ms, self.topology_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(process_id)
-
         if self.user_endpoint is None:
             add(b"\xff")
         else:
             add(b"\x01")
-            Endpoint._write_many((self.user_endpoint,), add)
-
-        client_tags = self.client_tags
-        if type(client_tags) is not list:
-            client_tags = as_list(client_tags)
-        size = len(client_tags) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if client_tags:
-            KeyValue._write_many(client_tags, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            write_struct(Endpoint, self.user_endpoint, add)
+        write_compact_structs(KeyValue, self.client_tags, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    is_empty,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
 
@@ -43,96 +27,52 @@ class LastAssignmentConfig(kipwire.Struct):
         value (string): Value the setting had, as text.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", compact=True),
         kipwire.Field("value", "Value", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.value = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        value = encode_text(self.value)
+        size = len(value) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[LastAssignmentConfig], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[LastAssignmentConfig], rows: kipwire.Rows) -> None:
         item: LastAssignmentConfig
-        while count:
-            rows = LastAssignmentConfig._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(LastAssignmentConfig, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(LastAssignmentConfig, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[LastAssignmentConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, LastAssignmentConfig):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            value = encode_text(item.value)
-            size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,15 +95,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
             there is none. Default: -1.
     """
 
-    __slots__ = (
-        "epoch",
-        "metadata_hash",
-        "validated_topology_epoch",
-        "last_assignment_configs",
-        "stored_description_topology_epoch",
-        "failed_description_topology_epoch",
-    )
-
     NAME = "StreamsGroupMetadataValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 17
@@ -171,8 +102,6 @@ class StreamsGroupMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2, 3})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
@@ -194,6 +123,7 @@ class StreamsGroupMetadataValue(kipwire.Message):
             "failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -201,60 +131,42 @@ class StreamsGroupMetadataValue(kipwire.Message):
         epoch: int = 0,
         metadata_hash: int = 0,
         validated_topology_epoch: int = -1,
-        last_assignment_configs: list[LastAssignmentConfig] | None = kipwire.DEFAULT,
+        last_assignment_configs: list[LastAssignmentConfig] | None = DEFAULT,
         stored_description_topology_epoch: int = -1,
         failed_description_topology_epoch: int = -1,
     ) -> None:
         self.epoch = epoch
         self.metadata_hash = metadata_hash
         self.validated_topology_epoch = validated_topology_epoch
-        self.last_assignment_configs = [] if last_assignment_configs is kipwire.DEFAULT else last_assignment_configs
+        self.last_assignment_configs = [] if last_assignment_configs is DEFAULT else last_assignment_configs
         self.stored_description_topology_epoch = stored_description_topology_epoch
         self.failed_description_topology_epoch = failed_description_topology_epoch
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.validated_topology_epoch = -1
-        message.last_assignment_configs = []
-        message.stored_description_topology_epoch = -1
-        message.failed_description_topology_epoch = -1
-        message.epoch, message.metadata_hash, size = unpack_iqB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.validated_topology_epoch = -1
+        self.last_assignment_configs = []
+        self.stored_description_topology_epoch = -1
+        self.failed_description_topology_epoch = -1
+        self.epoch, self.metadata_hash, size = unpack_iqB(data, pos)
         pos += 13
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_iqx(self.epoch, self.metadata_hash)
-        if (
-            self.validated_topology_epoch == -1
-            and self.last_assignment_configs == []
-            and self.stored_description_topology_epoch == -1
-            and self.failed_description_topology_epoch == -1
-            and not self._unknown_tagged_fields
-        ):
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.validated_topology_epoch,) = unpack_i(data, pos)
             pos += 4
         elif tag == 1:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                self.last_assignment_configs, pos = LastAssignmentConfig._read_many(data, pos, size - 1)
-            elif size == 1:
-                self.last_assignment_configs = []
+            if size:
+                self.last_assignment_configs, pos = read_compact_structs(LastAssignmentConfig, data, pos, size)
             else:
                 self.last_assignment_configs = None
         elif tag == 2:
@@ -263,6 +175,8 @@ class StreamsGroupMetadataValue(kipwire.Message):
         elif tag == 3:
             (self.failed_description_topology_epoch,) = unpack_i(data, pos)
             pos += 4
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -276,16 +190,10 @@ class StreamsGroupMetadataValue(kipwire.Message):
         if not is_empty(self.last_assignment_configs):
             parts = []
             add = parts.append
-            last_assignment_configs = self.last_assignment_configs
-            if last_assignment_configs is None:
-                size = 0
+            if self.last_assignment_configs is None:
+                add(b"\0")
             else:
-                if type(last_assignment_configs) is not list:
-                    last_assignment_configs = as_list(last_assignment_configs)
-                size = len(last_assignment_configs) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if last_assignment_configs:
-                LastAssignmentConfig._write_many(last_assignment_configs, add)
+                write_compact_structs(LastAssignmentConfig, self.last_assignment_configs, add)
             fields.append((1, b"".join(parts)))
         if self.stored_description_topology_epoch != -1:
             parts = []

@@ -3,28 +3,12 @@
 
 from __future__ import annotations
 
-import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TaskIds", "StreamsGroupTargetAssignmentMemberValue"]
 
@@ -37,98 +21,51 @@ class TaskIds(kipwire.Struct):
         partitions ([]int32): Numbers of the input partitions, each of which stands for one task.
     """
 
-    __slots__ = ("subtopology_id", "partitions")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, subtopology_id: str = "", partitions: list[int] = DEFAULT) -> None:
         self.subtopology_id = subtopology_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partitions = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
+        size = len(partitions) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partitions)](*partitions))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskIds], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TaskIds], rows: kipwire.Rows) -> None:
         item: TaskIds
-        while count:
-            rows = TaskIds._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TaskIds, taken))]
-                for (
-                    item,
-                    item.subtopology_id,
-                    item.partitions,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TaskIds, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.subtopology_id = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.subtopology_id = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partitions = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partitions = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskIds], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskIds):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.subtopology_id, item.partitions) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -144,8 +81,6 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
             empty = none.
     """
 
-    __slots__ = ("active_tasks", "standby_tasks", "warmup_tasks")
-
     NAME = "StreamsGroupTargetAssignmentMemberValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 21
@@ -158,90 +93,37 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
         kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
         kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        active_tasks: list[TaskIds] = kipwire.DEFAULT,
-        standby_tasks: list[TaskIds] = kipwire.DEFAULT,
-        warmup_tasks: list[TaskIds] = kipwire.DEFAULT,
+        active_tasks: list[TaskIds] = DEFAULT,
+        standby_tasks: list[TaskIds] = DEFAULT,
+        warmup_tasks: list[TaskIds] = DEFAULT,
     ) -> None:
-        self.active_tasks = [] if active_tasks is kipwire.DEFAULT else active_tasks
-        self.standby_tasks = [] if standby_tasks is kipwire.DEFAULT else standby_tasks
-        self.warmup_tasks = [] if warmup_tasks is kipwire.DEFAULT else warmup_tasks
+        self.active_tasks = [] if active_tasks is DEFAULT else active_tasks
+        self.standby_tasks = [] if standby_tasks is DEFAULT else standby_tasks
+        self.warmup_tasks = [] if warmup_tasks is DEFAULT else warmup_tasks
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.active_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.active_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.active_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.standby_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.standby_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.standby_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.warmup_tasks, pos = TaskIds._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.warmup_tasks = []
-        else:
-            raise kipwire.Malformed
+        self.warmup_tasks, pos = read_compact_structs(TaskIds, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        active_tasks = self.active_tasks
-        if type(active_tasks) is not list:
-            active_tasks = as_list(active_tasks)
-        size = len(active_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if active_tasks:
-            TaskIds._write_many(active_tasks, add)
-
-        standby_tasks = self.standby_tasks
-        if type(standby_tasks) is not list:
-            standby_tasks = as_list(standby_tasks)
-        size = len(standby_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if standby_tasks:
-            TaskIds._write_many(standby_tasks, add)
-
-        warmup_tasks = self.warmup_tasks
-        if type(warmup_tasks) is not list:
-            warmup_tasks = as_list(warmup_tasks)
-        size = len(warmup_tasks) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if warmup_tasks:
-            TaskIds._write_many(warmup_tasks, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TaskIds, self.active_tasks, add)
+        write_compact_structs(TaskIds, self.standby_tasks, add)
+        write_compact_structs(TaskIds, self.warmup_tasks, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

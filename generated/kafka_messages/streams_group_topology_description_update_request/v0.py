@@ -4,26 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
+from kipwire.arrays import write_compact_texts, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "TopologyDescriptionNode",
@@ -52,8 +39,6 @@ class TopologyDescriptionNode(kipwire.Struct):
         successors ([]string): Names of the nodes that receive this node's output; empty = none.
     """
 
-    __slots__ = ("name", "node_type", "source_topics", "sink_topic", "stores", "successors")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
@@ -65,189 +50,73 @@ class TopologyDescriptionNode(kipwire.Struct):
         kipwire.Field("stores", "Stores", "[]string", default=(), compact=True),
         kipwire.Field("successors", "Successors", "[]string", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         name: str = "",
         node_type: int = 0,
-        source_topics: list[str] = kipwire.DEFAULT,
+        source_topics: list[str] = DEFAULT,
         sink_topic: str | None = None,
-        stores: list[str] = kipwire.DEFAULT,
-        successors: list[str] = kipwire.DEFAULT,
+        stores: list[str] = DEFAULT,
+        successors: list[str] = DEFAULT,
     ) -> None:
         self.name = name
         self.node_type = node_type
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
         self.sink_topic = sink_topic
-        self.stores = [] if stores is kipwire.DEFAULT else stores
-        self.successors = [] if successors is kipwire.DEFAULT else successors
+        self.stores = [] if stores is DEFAULT else stores
+        self.successors = [] if successors is DEFAULT else successors
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionNode], int]:
-        items = []
-        for item in map(new, repeat(TopologyDescriptionNode, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.node_type, size = unpack_bB(data, pos)
+        pos += 2
+        self.source_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.sink_topic = data[pos:end].decode()
+            pos = end
+        else:
+            self.sink_topic = "" if size else None
+        size = data[pos]
+        pos += 1
+        self.stores, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.successors, pos = read_compact_texts(data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.node_type, size = unpack_bB(data, pos)
-            pos += 2
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topics.append(data[pos:end].decode())
-                    pos = end
-                item.source_topics = source_topics
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.sink_topic = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.sink_topic = ""
-            else:
-                item.sink_topic = None
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                stores = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    stores.append(data[pos:end].decode())
-                    pos = end
-                item.stores = stores
-            elif size == 1:
-                item.stores = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                successors = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    successors.append(data[pos:end].decode())
-                    pos = end
-                item.successors = successors
-            elif size == 1:
-                item.successors = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopologyDescriptionNode], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopologyDescriptionNode):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(pack_b(item.node_type))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                for text in source_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            if item.sink_topic is None:
-                sink_topic = b""
-                size = 0
-            else:
-                sink_topic = encode_text(item.sink_topic)
-                size = len(sink_topic) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_b(self.node_type))
+        write_compact_texts(self.source_topics, add)
+        if self.sink_topic is None:
+            add(b"\0")
+        else:
+            sink_topic = encode_text(self.sink_topic)
+            size = len(sink_topic) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(sink_topic)
-
-            stores = item.stores
-            if type(stores) is not list:
-                stores = as_list(stores)
-            size = len(stores) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if stores:
-                for text in stores:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            successors = item.successors
-            if type(successors) is not list:
-                successors = as_list(successors)
-            size = len(successors) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if successors:
-                for text in successors:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        write_compact_texts(self.stores, add)
+        write_compact_texts(self.successors, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -260,8 +129,6 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
         nodes ([]TopologyDescriptionNode): The sources, processors and sinks that make up the subtopology.
     """
 
-    __slots__ = ("subtopology_id", "nodes")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
@@ -269,70 +136,34 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
             "nodes", "Nodes", "[]TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, subtopology_id: str = "", nodes: list[TopologyDescriptionNode] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, subtopology_id: str = "", nodes: list[TopologyDescriptionNode] = DEFAULT) -> None:
         self.subtopology_id = subtopology_id
-        self.nodes = [] if nodes is kipwire.DEFAULT else nodes
+        self.nodes = [] if nodes is DEFAULT else nodes
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionSubtopology], int]:
-        items = []
-        for item in map(new, repeat(TopologyDescriptionSubtopology, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subtopology_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.nodes, pos = read_compact_structs(TopologyDescriptionNode, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.nodes, pos = TopologyDescriptionNode._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.nodes = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopologyDescriptionSubtopology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopologyDescriptionSubtopology):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            nodes = item.nodes
-            if type(nodes) is not list:
-                nodes = as_list(nodes)
-            size = len(nodes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if nodes:
-                TopologyDescriptionNode._write_many(nodes, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        write_compact_structs(TopologyDescriptionNode, self.nodes, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -345,50 +176,30 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
         processor (TopologyDescriptionNode): The processor node that writes what was read into the global store.
     """
 
-    __slots__ = ("source", "processor")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("source", "Source", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
         kipwire.Field("processor", "Processor", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, source: TopologyDescriptionNode = kipwire.DEFAULT, processor: TopologyDescriptionNode = kipwire.DEFAULT
+        self, *, source: TopologyDescriptionNode = DEFAULT, processor: TopologyDescriptionNode = DEFAULT
     ) -> None:
-        self.source = TopologyDescriptionNode() if source is kipwire.DEFAULT else source
-        self.processor = TopologyDescriptionNode() if processor is kipwire.DEFAULT else processor
+        self.source = TopologyDescriptionNode() if source is DEFAULT else source
+        self.processor = TopologyDescriptionNode() if processor is DEFAULT else processor
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescriptionGlobalStore], int]:
-        items = []
-        for item in map(new, repeat(TopologyDescriptionGlobalStore, count)):
-            (item.source,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.source, pos = read_struct(TopologyDescriptionNode, data, pos)
+        self.processor, pos = read_struct(TopologyDescriptionNode, data, pos)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            (item.processor,), pos = TopologyDescriptionNode._read_many(data, pos, 1)
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopologyDescriptionGlobalStore], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopologyDescriptionGlobalStore):
-                raise kipwire.Malformed
-            TopologyDescriptionNode._write_many((item.source,), add)
-
-            TopologyDescriptionNode._write_many((item.processor,), add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_struct(TopologyDescriptionNode, self.source, add)
+        write_struct(TopologyDescriptionNode, self.processor, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -402,8 +213,6 @@ class TopologyDescription(kipwire.Struct):
         global_stores ([]TopologyDescriptionGlobalStore): The global state stores, which every instance of the
             application fills completely; empty = none.
     """
-
-    __slots__ = ("subtopologies", "global_stores")
 
     FLEXIBLE = True
     FIELDS = (
@@ -424,76 +233,32 @@ class TopologyDescription(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        subtopologies: list[TopologyDescriptionSubtopology] = kipwire.DEFAULT,
-        global_stores: list[TopologyDescriptionGlobalStore] = kipwire.DEFAULT,
+        subtopologies: list[TopologyDescriptionSubtopology] = DEFAULT,
+        global_stores: list[TopologyDescriptionGlobalStore] = DEFAULT,
     ) -> None:
-        self.subtopologies = [] if subtopologies is kipwire.DEFAULT else subtopologies
-        self.global_stores = [] if global_stores is kipwire.DEFAULT else global_stores
+        self.subtopologies = [] if subtopologies is DEFAULT else subtopologies
+        self.global_stores = [] if global_stores is DEFAULT else global_stores
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopologyDescription], int]:
-        items = []
-        for item in map(new, repeat(TopologyDescription, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.subtopologies, pos = TopologyDescriptionSubtopology._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.subtopologies = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        self.subtopologies, pos = read_compact_structs(TopologyDescriptionSubtopology, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.global_stores, pos = read_compact_structs(TopologyDescriptionGlobalStore, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.global_stores, pos = TopologyDescriptionGlobalStore._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.global_stores = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopologyDescription], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopologyDescription):
-                raise kipwire.Malformed
-            subtopologies = item.subtopologies
-            if type(subtopologies) is not list:
-                subtopologies = as_list(subtopologies)
-            size = len(subtopologies) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if subtopologies:
-                TopologyDescriptionSubtopology._write_many(subtopologies, add)
-
-            global_stores = item.global_stores
-            if type(global_stores) is not list:
-                global_stores = as_list(global_stores)
-            size = len(global_stores) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if global_stores:
-                TopologyDescriptionGlobalStore._write_many(global_stores, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(TopologyDescriptionSubtopology, self.subtopologies, add)
+        write_compact_structs(TopologyDescriptionGlobalStore, self.global_stores, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -509,8 +274,6 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
             be told apart.
         topology_description (TopologyDescription): The description of the topology itself.
     """
-
-    __slots__ = ("group_id", "member_id", "topology_epoch", "topology_description")
 
     NAME = "StreamsGroupTopologyDescriptionUpdateRequest"
     TYPE = "request"
@@ -528,6 +291,7 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
             "topology_description", "TopologyDescription", "TopologyDescription", default=(), struct=TopologyDescription
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -535,73 +299,46 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
         group_id: str = "",
         member_id: str = "",
         topology_epoch: int = 0,
-        topology_description: TopologyDescription = kipwire.DEFAULT,
+        topology_description: TopologyDescription = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
         self.topology_epoch = topology_epoch
-        self.topology_description = (
-            TopologyDescription() if topology_description is kipwire.DEFAULT else topology_description
-        )
+        self.topology_description = TopologyDescription() if topology_description is DEFAULT else topology_description
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
-        (message.topology_epoch,) = unpack_i(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (self.topology_epoch,) = unpack_i(data, pos)
         pos += 4
-        (message.topology_description,), pos = TopologyDescription._read_many(data, pos, 1)
+        self.topology_description, pos = read_struct(TopologyDescription, data, pos)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
         add(pack_i(self.topology_epoch))
-        TopologyDescription._write_many((self.topology_description,), add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_struct(TopologyDescription, self.topology_description, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,28 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    UNPACK_INT16,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import RowPackers, read_compact_structs, read_compact_texts, write_compact_structs
+from kipwire.arrays import write_compact_texts
+from kipwire.wire import DEFAULT, ONE_BYTE, UNPACK_INT16, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_string_size
 
 __all__ = ["TopicConfig", "TopicInfo", "CopartitionGroup", "Subtopology", "StreamsGroupTopologyValue"]
 
@@ -33,6 +18,7 @@ unpack_iB = struct.Struct(">iB").unpack_from
 unpack_ihB = struct.Struct(">ihB").unpack_from
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
+pack_CopartitionGroup = RowPackers("*h", "*h", "*h")
 
 
 class TopicConfig(kipwire.Struct):
@@ -43,96 +29,52 @@ class TopicConfig(kipwire.Struct):
         value (string): Value of the topic setting, as text.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text")
     FIELDS = (
         kipwire.Field("key", "key", "string", default="", compact=True),
         kipwire.Field("value", "value", "string", default="", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: str = "") -> None:
         self.key = key
         self.value = value
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.key = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.value = data[pos:end].decode()
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(key)
+        value = encode_text(self.value)
+        size = len(value) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(value)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicConfig], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[TopicConfig], rows: kipwire.Rows) -> None:
         item: TopicConfig
-        while count:
-            rows = TopicConfig._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TopicConfig, taken))]
-                for (
-                    item,
-                    item.key,
-                    item.value,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TopicConfig, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.key = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.key = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.value = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.value = ""
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicConfig], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicConfig):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(key)
-
-            value = encode_text(item.value)
-            size = len(value) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(value)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.key, item.value) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -147,8 +89,6 @@ class TopicInfo(kipwire.Struct):
         topic_configs ([]TopicConfig): Settings with which the topic is to be created.
     """
 
-    __slots__ = ("name", "partitions", "replication_factor", "topic_configs")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True),
@@ -156,6 +96,7 @@ class TopicInfo(kipwire.Struct):
         kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
         kipwire.Field("topic_configs", "TopicConfigs", "[]TopicConfig", default=(), struct=TopicConfig, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -163,73 +104,36 @@ class TopicInfo(kipwire.Struct):
         name: str = "",
         partitions: int = 0,
         replication_factor: int = 0,
-        topic_configs: list[TopicConfig] = kipwire.DEFAULT,
+        topic_configs: list[TopicConfig] = DEFAULT,
     ) -> None:
         self.name = name
         self.partitions = partitions
         self.replication_factor = replication_factor
-        self.topic_configs = [] if topic_configs is kipwire.DEFAULT else topic_configs
+        self.topic_configs = [] if topic_configs is DEFAULT else topic_configs
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicInfo], int]:
-        items = []
-        for item in map(new, repeat(TopicInfo, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.partitions, self.replication_factor, size = unpack_ihB(data, pos)
+        pos += 7
+        self.topic_configs, pos = read_compact_structs(TopicConfig, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            item.partitions, item.replication_factor, size = unpack_ihB(data, pos)
-            pos += 7
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topic_configs, pos = TopicConfig._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topic_configs = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicInfo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicInfo):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            topic_configs = item.topic_configs
-            if type(topic_configs) is not list:
-                topic_configs = as_list(topic_configs)
-            size = len(topic_configs) + 1
-            add(pack_ih(item.partitions, item.replication_factor))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topic_configs:
-                TopicConfig._write_many(topic_configs, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_ih(self.partitions, self.replication_factor))
+        write_compact_structs(TopicConfig, self.topic_configs, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -239,140 +143,78 @@ class CopartitionGroup(kipwire.Struct):
 
     Attributes:
         source_topics ([]int16): Members of the group that are source topics, as indexes into the subtopology's
-            SourceTopics.
+            source_topics.
         source_topic_regex ([]int16): Members of the group that are topic patterns, as indexes into the subtopology's
-            SourceTopicRegex.
+            source_topic_regex.
         repartition_source_topics ([]int16): Members of the group that are repartition topics, as indexes into the
-            subtopology's RepartitionSourceTopics.
+            subtopology's repartition_source_topics.
     """
 
-    __slots__ = ("source_topics", "source_topic_regex", "repartition_source_topics")
-
     FLEXIBLE = True
-    _ROWS = RowReader("*h", "*h", "*h")
-    _PACK = RowPackers("*h", "*h", "*h")
     FIELDS = (
         kipwire.Field("source_topics", "SourceTopics", "[]int16", default=(), compact=True),
         kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", default=(), compact=True),
         kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
-        source_topics: list[int] = kipwire.DEFAULT,
-        source_topic_regex: list[int] = kipwire.DEFAULT,
-        repartition_source_topics: list[int] = kipwire.DEFAULT,
+        source_topics: list[int] = DEFAULT,
+        source_topic_regex: list[int] = DEFAULT,
+        repartition_source_topics: list[int] = DEFAULT,
     ) -> None:
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
-        self.source_topic_regex = [] if source_topic_regex is kipwire.DEFAULT else source_topic_regex
-        self.repartition_source_topics = (
-            [] if repartition_source_topics is kipwire.DEFAULT else repartition_source_topics
-        )
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
+        self.source_topic_regex = [] if source_topic_regex is DEFAULT else source_topic_regex
+        self.repartition_source_topics = [] if repartition_source_topics is DEFAULT else repartition_source_topics
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 2
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        source_topics = self.source_topics if type(self.source_topics) is list else as_list(self.source_topics)
+        size1 = len(source_topics) + 1
+        source_topic_regex = (
+            self.source_topic_regex if type(self.source_topic_regex) is list else as_list(self.source_topic_regex)
+        )
+        size2 = len(source_topic_regex) + 1
+        repartition_source_topics = (
+            self.repartition_source_topics
+            if type(self.repartition_source_topics) is list
+            else as_list(self.repartition_source_topics)
+        )
+        size3 = len(repartition_source_topics) + 1
+        packed = pack_CopartitionGroup[size1, size2, size3](
+            size1, *source_topics, size2, *source_topic_regex, size3, *repartition_source_topics
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CopartitionGroup], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[CopartitionGroup], rows: kipwire.Rows) -> None:
         item: CopartitionGroup
-        while count:
-            rows = CopartitionGroup._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(CopartitionGroup, taken))]
-                for (
-                    item,
-                    item.source_topics,
-                    item.source_topic_regex,
-                    item.repartition_source_topics,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(CopartitionGroup, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.source_topics = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.source_topic_regex = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.source_topic_regex = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.repartition_source_topics = [*UNPACK_INT16[size - 1](data, pos)]
-                    pos += (size - 1) * 2
-                elif size == 1:
-                    item.repartition_source_topics = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CopartitionGroup], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CopartitionGroup):
-                raise kipwire.Malformed
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size1 = len(source_topics) + 1
-            source_topic_regex = item.source_topic_regex
-            if type(source_topic_regex) is not list:
-                source_topic_regex = as_list(source_topic_regex)
-            size2 = len(source_topic_regex) + 1
-            repartition_source_topics = item.repartition_source_topics
-            if type(repartition_source_topics) is not list:
-                repartition_source_topics = as_list(repartition_source_topics)
-            size3 = len(repartition_source_topics) + 1
-            packed = CopartitionGroup._PACK[
-                size1,
-                size2,
-                size3,
-            ](
-                size1,
-                *source_topics,
-                size2,
-                *source_topic_regex,
-                size3,
-                *repartition_source_topics,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.source_topics, item.source_topic_regex, item.repartition_source_topics) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -391,16 +233,6 @@ class Subtopology(kipwire.Struct):
         copartition_groups ([]CopartitionGroup): Groups of input topics that must have equal partition counts, because
             their records are joined or merged by key.
     """
-
-    __slots__ = (
-        "subtopology_id",
-        "source_topics",
-        "source_topic_regex",
-        "state_changelog_topics",
-        "repartition_sink_topics",
-        "repartition_source_topics",
-        "copartition_groups",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -428,227 +260,69 @@ class Subtopology(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         subtopology_id: str = "",
-        source_topics: list[str] = kipwire.DEFAULT,
-        source_topic_regex: list[str] = kipwire.DEFAULT,
-        state_changelog_topics: list[TopicInfo] = kipwire.DEFAULT,
-        repartition_sink_topics: list[str] = kipwire.DEFAULT,
-        repartition_source_topics: list[TopicInfo] = kipwire.DEFAULT,
-        copartition_groups: list[CopartitionGroup] = kipwire.DEFAULT,
+        source_topics: list[str] = DEFAULT,
+        source_topic_regex: list[str] = DEFAULT,
+        state_changelog_topics: list[TopicInfo] = DEFAULT,
+        repartition_sink_topics: list[str] = DEFAULT,
+        repartition_source_topics: list[TopicInfo] = DEFAULT,
+        copartition_groups: list[CopartitionGroup] = DEFAULT,
     ) -> None:
         self.subtopology_id = subtopology_id
-        self.source_topics = [] if source_topics is kipwire.DEFAULT else source_topics
-        self.source_topic_regex = [] if source_topic_regex is kipwire.DEFAULT else source_topic_regex
-        self.state_changelog_topics = [] if state_changelog_topics is kipwire.DEFAULT else state_changelog_topics
-        self.repartition_sink_topics = [] if repartition_sink_topics is kipwire.DEFAULT else repartition_sink_topics
-        self.repartition_source_topics = (
-            [] if repartition_source_topics is kipwire.DEFAULT else repartition_source_topics
-        )
-        self.copartition_groups = [] if copartition_groups is kipwire.DEFAULT else copartition_groups
+        self.source_topics = [] if source_topics is DEFAULT else source_topics
+        self.source_topic_regex = [] if source_topic_regex is DEFAULT else source_topic_regex
+        self.state_changelog_topics = [] if state_changelog_topics is DEFAULT else state_changelog_topics
+        self.repartition_sink_topics = [] if repartition_sink_topics is DEFAULT else repartition_sink_topics
+        self.repartition_source_topics = [] if repartition_source_topics is DEFAULT else repartition_source_topics
+        self.copartition_groups = [] if copartition_groups is DEFAULT else copartition_groups
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Subtopology], int]:
-        items = []
-        for item in map(new, repeat(Subtopology, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.subtopology_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.subtopology_id = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.subtopology_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.source_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.source_topic_regex, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.state_changelog_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_sink_topics, pos = read_compact_texts(data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.repartition_source_topics, pos = read_compact_structs(TopicInfo, data, pos, size)
+        size = data[pos]
+        pos += 1
+        self.copartition_groups, pos = read_compact_structs(CopartitionGroup, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topics.append(data[pos:end].decode())
-                    pos = end
-                item.source_topics = source_topics
-            elif size == 1:
-                item.source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                source_topic_regex = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    source_topic_regex.append(data[pos:end].decode())
-                    pos = end
-                item.source_topic_regex = source_topic_regex
-            elif size == 1:
-                item.source_topic_regex = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.state_changelog_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.state_changelog_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                repartition_sink_topics = []
-                for _ in range(size - 1):
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    if not size:
-                        raise kipwire.Malformed
-                    end = pos + size - 1
-                    repartition_sink_topics.append(data[pos:end].decode())
-                    pos = end
-                item.repartition_sink_topics = repartition_sink_topics
-            elif size == 1:
-                item.repartition_sink_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.repartition_source_topics, pos = TopicInfo._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.repartition_source_topics = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.copartition_groups, pos = CopartitionGroup._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.copartition_groups = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Subtopology], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Subtopology):
-                raise kipwire.Malformed
-            subtopology_id = encode_text(item.subtopology_id)
-            size = len(subtopology_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(subtopology_id)
-
-            source_topics = item.source_topics
-            if type(source_topics) is not list:
-                source_topics = as_list(source_topics)
-            size = len(source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topics:
-                for text in source_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            source_topic_regex = item.source_topic_regex
-            if type(source_topic_regex) is not list:
-                source_topic_regex = as_list(source_topic_regex)
-            size = len(source_topic_regex) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if source_topic_regex:
-                for text in source_topic_regex:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            state_changelog_topics = item.state_changelog_topics
-            if type(state_changelog_topics) is not list:
-                state_changelog_topics = as_list(state_changelog_topics)
-            size = len(state_changelog_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if state_changelog_topics:
-                TopicInfo._write_many(state_changelog_topics, add)
-
-            repartition_sink_topics = item.repartition_sink_topics
-            if type(repartition_sink_topics) is not list:
-                repartition_sink_topics = as_list(repartition_sink_topics)
-            size = len(repartition_sink_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_sink_topics:
-                for text in repartition_sink_topics:
-                    encoded = encode_text(text)
-                    size = len(encoded) + 1
-                    add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-                    add(encoded)
-
-            repartition_source_topics = item.repartition_source_topics
-            if type(repartition_source_topics) is not list:
-                repartition_source_topics = as_list(repartition_source_topics)
-            size = len(repartition_source_topics) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if repartition_source_topics:
-                TopicInfo._write_many(repartition_source_topics, add)
-
-            copartition_groups = item.copartition_groups
-            if type(copartition_groups) is not list:
-                copartition_groups = as_list(copartition_groups)
-            size = len(copartition_groups) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if copartition_groups:
-                CopartitionGroup._write_many(copartition_groups, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        subtopology_id = encode_text(self.subtopology_id)
+        size = len(subtopology_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(subtopology_id)
+        write_compact_texts(self.source_topics, add)
+        write_compact_texts(self.source_topic_regex, add)
+        write_compact_structs(TopicInfo, self.state_changelog_topics, add)
+        write_compact_texts(self.repartition_sink_topics, add)
+        write_compact_structs(TopicInfo, self.repartition_source_topics, add)
+        write_compact_structs(CopartitionGroup, self.copartition_groups, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -663,8 +337,6 @@ class StreamsGroupTopologyValue(kipwire.Message):
             its input.
     """
 
-    __slots__ = ("epoch", "subtopologies")
-
     NAME = "StreamsGroupTopologyValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 23
@@ -676,46 +348,23 @@ class StreamsGroupTopologyValue(kipwire.Message):
         kipwire.Field("epoch", "Epoch", "int32", default=0),
         kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", default=(), struct=Subtopology, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, epoch: int = 0, subtopologies: list[Subtopology] = DEFAULT) -> None:
         self.epoch = epoch
-        self.subtopologies = [] if subtopologies is kipwire.DEFAULT else subtopologies
+        self.subtopologies = [] if subtopologies is DEFAULT else subtopologies
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.epoch, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.epoch, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.subtopologies, pos = Subtopology._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.subtopologies = []
-        else:
-            raise kipwire.Malformed
+        self.subtopologies, pos = read_compact_structs(Subtopology, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        subtopologies = self.subtopologies
-        if type(subtopologies) is not list:
-            subtopologies = as_list(subtopologies)
-        size = len(subtopologies) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.epoch))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if subtopologies:
-            Subtopology._write_many(subtopologies, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Subtopology, self.subtopologies, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,24 +4,20 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_structs, write_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
 
 unpack_i = struct.Struct(">i").unpack_from
 unpack_i16si = struct.Struct(">i16si").unpack_from
 unpack_ii = struct.Struct(">ii").unpack_from
-pack_i = struct.Struct(">i").pack
-pack_i16si = struct.Struct(">i16si").pack
+pack_i16s = struct.Struct(">i16s").pack
 pack_ii = struct.Struct(">ii").pack
 
 
@@ -33,45 +29,30 @@ class TaskId(kipwire.Struct):
         partition (int32): Index of the input partition the task processes.
     """
 
-    __slots__ = ("topic_group_id", "partition")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ii").iter_unpack
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
         kipwire.Field("partition", "partition", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_group_id: int = 0, partition: int = 0) -> None:
         self.topic_group_id = topic_group_id
         self.partition = partition
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskId], int]:
-        item: TaskId
-        end = pos + 8 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(TaskId, count))]
-            rows = TaskId._ROWS(data[pos:end])
-            for item, (
-                item.topic_group_id,
-                item.partition,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(TaskId, count)):
-            item.topic_group_id, item.partition = unpack_ii(data, pos)
-            pos += 8
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_group_id, self.partition = unpack_ii(data, pos)
+        pos += 8
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ii(self.topic_group_id, self.partition))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[TaskId], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskId):
-                raise kipwire.Malformed
-            add(pack_ii(item.topic_group_id, item.partition))
+    def _fill(items: list[TaskId], rows: kipwire.Rows) -> None:
+        item: TaskId
+        for item, (item.topic_group_id, item.partition) in zip(items, rows):
+            pass
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -88,8 +69,6 @@ class SubscriptionInfoData(kipwire.Message):
             7 on see taskOffsetSums.
     """
 
-    __slots__ = ("version", "process_id", "prev_tasks", "standby_tasks")
-
     NAME = "SubscriptionInfoData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -103,56 +82,32 @@ class SubscriptionInfoData(kipwire.Message):
         kipwire.Field("prev_tasks", "prevTasks", "[]TaskId", default=(), struct=TaskId),
         kipwire.Field("standby_tasks", "standbyTasks", "[]TaskId", default=(), struct=TaskId),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         version: int = 0,
         process_id: uuid.UUID = ZERO_UUID,
-        prev_tasks: list[TaskId] = kipwire.DEFAULT,
-        standby_tasks: list[TaskId] = kipwire.DEFAULT,
+        prev_tasks: list[TaskId] = DEFAULT,
+        standby_tasks: list[TaskId] = DEFAULT,
     ) -> None:
         self.version = version
         self.process_id = process_id
-        self.prev_tasks = [] if prev_tasks is kipwire.DEFAULT else prev_tasks
-        self.standby_tasks = [] if standby_tasks is kipwire.DEFAULT else standby_tasks
+        self.prev_tasks = [] if prev_tasks is DEFAULT else prev_tasks
+        self.standby_tasks = [] if standby_tasks is DEFAULT else standby_tasks
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, process_id, size = unpack_i16si(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, process_id, size = unpack_i16si(data, pos)
         pos += 24
-        message.process_id = uuid_from(process_id)
-        if size > 0:
-            message.prev_tasks, pos = TaskId._read_many(data, pos, size)
-        elif size == 0:
-            message.prev_tasks = []
-        else:
-            raise kipwire.Malformed
-
+        self.process_id = uuid_from(process_id)
+        self.prev_tasks, pos = read_structs(TaskId, data, pos, size)
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.standby_tasks, pos = TaskId._read_many(data, pos, size)
-        elif size == 0:
-            message.standby_tasks = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.standby_tasks, pos = read_structs(TaskId, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        prev_tasks = self.prev_tasks
-        if type(prev_tasks) is not list:
-            prev_tasks = as_list(prev_tasks)
-        size = len(prev_tasks)
-        add(pack_i16si(self.version, self.process_id.bytes, size))
-        if prev_tasks:
-            TaskId._write_many(prev_tasks, add)
-
-        standby_tasks = self.standby_tasks
-        if type(standby_tasks) is not list:
-            standby_tasks = as_list(standby_tasks)
-        size = len(standby_tasks)
-        add(pack_i(size))
-        if standby_tasks:
-            TaskId._write_many(standby_tasks, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i16s(self.version, self.process_id.bytes))
+        write_structs(TaskId, self.prev_tasks, add)
+        write_structs(TaskId, self.standby_tasks, add)

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_structs, write_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["TaskOffsetSum", "SubscriptionInfoData"]
 
@@ -22,9 +19,9 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_ii16si = struct.Struct(">ii16si").unpack_from
 unpack_iiqh = struct.Struct(">iiqh").unpack_from
 pack_bi = struct.Struct(">bi").pack
-pack_i = struct.Struct(">i").pack
+pack_h = struct.Struct(">h").pack
 pack_ii16si = struct.Struct(">ii16si").pack
-pack_iiqh = struct.Struct(">iiqh").pack
+pack_iiq = struct.Struct(">iiq").pack
 
 
 class TaskOffsetSum(kipwire.Struct):
@@ -39,8 +36,6 @@ class TaskOffsetSum(kipwire.Struct):
             if topologies are not named.
     """
 
-    __slots__ = ("topic_group_id", "partition", "offset_sum", "named_topology")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
@@ -48,6 +43,7 @@ class TaskOffsetSum(kipwire.Struct):
         kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
         kipwire.Field("named_topology", "namedTopology", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, topic_group_id: int = 0, partition: int = 0, offset_sum: int = 0, named_topology: str | None = ""
@@ -57,35 +53,27 @@ class TaskOffsetSum(kipwire.Struct):
         self.offset_sum = offset_sum
         self.named_topology = named_topology
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffsetSum], int]:
-        items = []
-        for item in map(new, repeat(TaskOffsetSum, count)):
-            item.topic_group_id, item.partition, item.offset_sum, size = unpack_iiqh(data, pos)
-            pos += 18
-            if size >= 0:
-                end = pos + size
-                item.named_topology = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.named_topology = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_group_id, self.partition, self.offset_sum, size = unpack_iiqh(data, pos)
+        pos += 18
+        if size == -1:
+            self.named_topology = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.named_topology = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskOffsetSum], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskOffsetSum):
-                raise kipwire.Malformed
-            if item.named_topology is None:
-                named_topology = b""
-                size = -1
-            else:
-                named_topology = encode_text(item.named_topology)
-                size = len(named_topology)
-            add(pack_iiqh(item.topic_group_id, item.partition, item.offset_sum, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
+        if self.named_topology is None:
+            add(pack_h(-1))
+        else:
+            named_topology = encode_text(self.named_topology)
+            size = len(named_topology)
+            add(pack_h(size))
             add(named_topology)
 
 
@@ -109,16 +97,6 @@ class SubscriptionInfoData(kipwire.Message):
             there is none.
     """
 
-    __slots__ = (
-        "version",
-        "latest_supported_version",
-        "process_id",
-        "user_end_point",
-        "task_offset_sums",
-        "unique_field",
-        "error_code",
-    )
-
     NAME = "SubscriptionInfoData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -135,6 +113,7 @@ class SubscriptionInfoData(kipwire.Message):
         kipwire.Field("unique_field", "uniqueField", "int8", default=0),
         kipwire.Field("error_code", "errorCode", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -143,7 +122,7 @@ class SubscriptionInfoData(kipwire.Message):
         latest_supported_version: int = -1,
         process_id: uuid.UUID = ZERO_UUID,
         user_end_point: bytes = b"",
-        task_offset_sums: list[TaskOffsetSum] = kipwire.DEFAULT,
+        task_offset_sums: list[TaskOffsetSum] = DEFAULT,
         unique_field: int = 0,
         error_code: int = 0,
     ) -> None:
@@ -151,50 +130,30 @@ class SubscriptionInfoData(kipwire.Message):
         self.latest_supported_version = latest_supported_version
         self.process_id = process_id
         self.user_end_point = user_end_point
-        self.task_offset_sums = [] if task_offset_sums is kipwire.DEFAULT else task_offset_sums
+        self.task_offset_sums = [] if task_offset_sums is DEFAULT else task_offset_sums
         self.unique_field = unique_field
         self.error_code = error_code
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
         pos += 28
-        message.process_id = uuid_from(process_id)
-        if size >= 0:
-            end = pos + size
-            message.user_end_point = data[pos:end]
-            pos = end
-        else:
+        self.process_id = uuid_from(process_id)
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.user_end_point = data[pos:end]
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.task_offset_sums, pos = TaskOffsetSum._read_many(data, pos, size)
-        elif size == 0:
-            message.task_offset_sums = []
-        else:
-            raise kipwire.Malformed
-
-        message.unique_field, message.error_code = unpack_bi(data, pos)
+        self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)
+        self.unique_field, self.error_code = unpack_bi(data, pos)
         pos += 5
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        user_end_point = self.user_end_point
-        if type(user_end_point) is not bytes:
-            user_end_point = as_bytes(user_end_point)
+    def _write(self, add: kipwire.Add) -> None:
+        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
         size = len(user_end_point)
         add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
         add(user_end_point)
-
-        task_offset_sums = self.task_offset_sums
-        if type(task_offset_sums) is not list:
-            task_offset_sums = as_list(task_offset_sums)
-        size = len(task_offset_sums)
-        add(pack_i(size))
-        if task_offset_sums:
-            TaskOffsetSum._write_many(task_offset_sums, add)
-
+        write_structs(TaskOffsetSum, self.task_offset_sums, add)
         add(pack_bi(self.unique_field, self.error_code))

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_structs, write_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["TaskOffsetSum", "ClientTag", "SubscriptionInfoData"]
 
@@ -21,10 +18,11 @@ unpack_bii = struct.Struct(">bii").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_ii16si = struct.Struct(">ii16si").unpack_from
 unpack_iiqh = struct.Struct(">iiqh").unpack_from
-pack_bii = struct.Struct(">bii").pack
+pack_bi = struct.Struct(">bi").pack
+pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ii16si = struct.Struct(">ii16si").pack
-pack_iiqh = struct.Struct(">iiqh").pack
+pack_iiq = struct.Struct(">iiq").pack
 
 
 class TaskOffsetSum(kipwire.Struct):
@@ -39,8 +37,6 @@ class TaskOffsetSum(kipwire.Struct):
             if topologies are not named.
     """
 
-    __slots__ = ("topic_group_id", "partition", "offset_sum", "named_topology")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
@@ -48,6 +44,7 @@ class TaskOffsetSum(kipwire.Struct):
         kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
         kipwire.Field("named_topology", "namedTopology", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, topic_group_id: int = 0, partition: int = 0, offset_sum: int = 0, named_topology: str | None = ""
@@ -57,35 +54,27 @@ class TaskOffsetSum(kipwire.Struct):
         self.offset_sum = offset_sum
         self.named_topology = named_topology
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffsetSum], int]:
-        items = []
-        for item in map(new, repeat(TaskOffsetSum, count)):
-            item.topic_group_id, item.partition, item.offset_sum, size = unpack_iiqh(data, pos)
-            pos += 18
-            if size >= 0:
-                end = pos + size
-                item.named_topology = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.named_topology = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_group_id, self.partition, self.offset_sum, size = unpack_iiqh(data, pos)
+        pos += 18
+        if size == -1:
+            self.named_topology = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.named_topology = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskOffsetSum], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskOffsetSum):
-                raise kipwire.Malformed
-            if item.named_topology is None:
-                named_topology = b""
-                size = -1
-            else:
-                named_topology = encode_text(item.named_topology)
-                size = len(named_topology)
-            add(pack_iiqh(item.topic_group_id, item.partition, item.offset_sum, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iiq(self.topic_group_id, self.partition, self.offset_sum))
+        if self.named_topology is None:
+            add(pack_h(-1))
+        else:
+            named_topology = encode_text(self.named_topology)
+            size = len(named_topology)
+            add(pack_h(size))
             add(named_topology)
 
 
@@ -97,60 +86,43 @@ class ClientTag(kipwire.Struct):
         value (bytes): Value of the tag, as text bytes.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "key", "bytes", default=b""),
         kipwire.Field("value", "value", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: bytes = b"", value: bytes = b"") -> None:
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[ClientTag], int]:
-        items = []
-        for item in map(new, repeat(ClientTag, count)):
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.key = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.key = data[pos:end]
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.value = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.value = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[ClientTag], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, ClientTag):
-                raise kipwire.Malformed
-            key = item.key
-            if type(key) is not bytes:
-                key = as_bytes(key)
-            size = len(key)
-            add(pack_i(size))
-            add(key)
-
-            value = item.value
-            if type(value) is not bytes:
-                value = as_bytes(value)
-            size = len(value)
-            add(pack_i(size))
-            add(value)
+    def _write(self, add: kipwire.Add) -> None:
+        key = self.key if type(self.key) is bytes else as_bytes(self.key)
+        size = len(key)
+        add(pack_i(size))
+        add(key)
+        value = self.value if type(self.value) is bytes else as_bytes(self.value)
+        size = len(value)
+        add(pack_i(size))
+        add(value)
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -175,17 +147,6 @@ class SubscriptionInfoData(kipwire.Message):
             zones (KIP-708).
     """
 
-    __slots__ = (
-        "version",
-        "latest_supported_version",
-        "process_id",
-        "user_end_point",
-        "task_offset_sums",
-        "unique_field",
-        "error_code",
-        "client_tags",
-    )
-
     NAME = "SubscriptionInfoData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -203,6 +164,7 @@ class SubscriptionInfoData(kipwire.Message):
         kipwire.Field("error_code", "errorCode", "int32", default=0),
         kipwire.Field("client_tags", "clientTags", "[]ClientTag", default=(), struct=ClientTag),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -211,72 +173,42 @@ class SubscriptionInfoData(kipwire.Message):
         latest_supported_version: int = -1,
         process_id: uuid.UUID = ZERO_UUID,
         user_end_point: bytes = b"",
-        task_offset_sums: list[TaskOffsetSum] = kipwire.DEFAULT,
+        task_offset_sums: list[TaskOffsetSum] = DEFAULT,
         unique_field: int = 0,
         error_code: int = 0,
-        client_tags: list[ClientTag] = kipwire.DEFAULT,
+        client_tags: list[ClientTag] = DEFAULT,
     ) -> None:
         self.version = version
         self.latest_supported_version = latest_supported_version
         self.process_id = process_id
         self.user_end_point = user_end_point
-        self.task_offset_sums = [] if task_offset_sums is kipwire.DEFAULT else task_offset_sums
+        self.task_offset_sums = [] if task_offset_sums is DEFAULT else task_offset_sums
         self.unique_field = unique_field
         self.error_code = error_code
-        self.client_tags = [] if client_tags is kipwire.DEFAULT else client_tags
+        self.client_tags = [] if client_tags is DEFAULT else client_tags
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
         pos += 28
-        message.process_id = uuid_from(process_id)
-        if size >= 0:
-            end = pos + size
-            message.user_end_point = data[pos:end]
-            pos = end
-        else:
+        self.process_id = uuid_from(process_id)
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.user_end_point = data[pos:end]
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.task_offset_sums, pos = TaskOffsetSum._read_many(data, pos, size)
-        elif size == 0:
-            message.task_offset_sums = []
-        else:
-            raise kipwire.Malformed
-
-        message.unique_field, message.error_code, size = unpack_bii(data, pos)
+        self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)
+        self.unique_field, self.error_code, size = unpack_bii(data, pos)
         pos += 9
-        if size > 0:
-            message.client_tags, pos = ClientTag._read_many(data, pos, size)
-        elif size == 0:
-            message.client_tags = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.client_tags, pos = read_structs(ClientTag, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        user_end_point = self.user_end_point
-        if type(user_end_point) is not bytes:
-            user_end_point = as_bytes(user_end_point)
+    def _write(self, add: kipwire.Add) -> None:
+        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
         size = len(user_end_point)
         add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
         add(user_end_point)
-
-        task_offset_sums = self.task_offset_sums
-        if type(task_offset_sums) is not list:
-            task_offset_sums = as_list(task_offset_sums)
-        size = len(task_offset_sums)
-        add(pack_i(size))
-        if task_offset_sums:
-            TaskOffsetSum._write_many(task_offset_sums, add)
-
-        client_tags = self.client_tags
-        if type(client_tags) is not list:
-            client_tags = as_list(client_tags)
-        size = len(client_tags)
-        add(pack_bii(self.unique_field, self.error_code, size))
-        if client_tags:
-            ClientTag._write_many(client_tags, add)
+        write_structs(TaskOffsetSum, self.task_offset_sums, add)
+        add(pack_bi(self.unique_field, self.error_code))
+        write_structs(ClientTag, self.client_tags, add)

@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_structs, write_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import as_bytes, as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, as_bytes
 
 __all__ = ["PartitionToOffsetSum", "TaskOffsetSum", "SubscriptionInfoData"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 unpack_ii16si = struct.Struct(">ii16si").unpack_from
 unpack_iq = struct.Struct(">iq").unpack_from
 pack_i = struct.Struct(">i").pack
-pack_ii = struct.Struct(">ii").pack
 pack_ii16si = struct.Struct(">ii16si").pack
 pack_iq = struct.Struct(">iq").pack
 
@@ -36,45 +32,30 @@ class PartitionToOffsetSum(kipwire.Struct):
             and running, so fully caught up.
     """
 
-    __slots__ = ("partition", "offset_sum")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">iq").iter_unpack
     FIELDS = (
         kipwire.Field("partition", "partition", "int32", default=0),
         kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, offset_sum: int = 0) -> None:
         self.partition = partition
         self.offset_sum = offset_sum
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionToOffsetSum], int]:
-        item: PartitionToOffsetSum
-        end = pos + 12 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(PartitionToOffsetSum, count))]
-            rows = PartitionToOffsetSum._ROWS(data[pos:end])
-            for item, (
-                item.partition,
-                item.offset_sum,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionToOffsetSum, count)):
-            item.partition, item.offset_sum = unpack_iq(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.offset_sum = unpack_iq(data, pos)
+        pos += 12
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iq(self.partition, self.offset_sum))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionToOffsetSum], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionToOffsetSum):
-                raise kipwire.Malformed
-            add(pack_iq(item.partition, item.offset_sum))
+    def _fill(items: list[PartitionToOffsetSum], rows: kipwire.Rows) -> None:
+        item: PartitionToOffsetSum
+        for item, (item.partition, item.offset_sum) in zip(items, rows):
+            pass
 
 
 class TaskOffsetSum(kipwire.Struct):
@@ -85,8 +66,6 @@ class TaskOffsetSum(kipwire.Struct):
         partition_to_offset_sum ([]PartitionToOffsetSum): Progress of the subtopology's tasks, one entry per partition.
             Versions 7 to 9; later each task has an entry of its own.
     """
-
-    __slots__ = ("topic_group_id", "partition_to_offset_sum")
 
     FLEXIBLE = False
     FIELDS = (
@@ -99,40 +78,23 @@ class TaskOffsetSum(kipwire.Struct):
             struct=PartitionToOffsetSum,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, topic_group_id: int = 0, partition_to_offset_sum: list[PartitionToOffsetSum] = kipwire.DEFAULT
+        self, *, topic_group_id: int = 0, partition_to_offset_sum: list[PartitionToOffsetSum] = DEFAULT
     ) -> None:
         self.topic_group_id = topic_group_id
-        self.partition_to_offset_sum = [] if partition_to_offset_sum is kipwire.DEFAULT else partition_to_offset_sum
+        self.partition_to_offset_sum = [] if partition_to_offset_sum is DEFAULT else partition_to_offset_sum
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TaskOffsetSum], int]:
-        items = []
-        for item in map(new, repeat(TaskOffsetSum, count)):
-            item.topic_group_id, size = unpack_ii(data, pos)
-            pos += 8
-            if size > 0:
-                item.partition_to_offset_sum, pos = PartitionToOffsetSum._read_many(data, pos, size)
-            elif size == 0:
-                item.partition_to_offset_sum = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.topic_group_id, size = unpack_ii(data, pos)
+        pos += 8
+        self.partition_to_offset_sum, pos = read_structs(PartitionToOffsetSum, data, pos, size)
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TaskOffsetSum], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TaskOffsetSum):
-                raise kipwire.Malformed
-            partition_to_offset_sum = item.partition_to_offset_sum
-            if type(partition_to_offset_sum) is not list:
-                partition_to_offset_sum = as_list(partition_to_offset_sum)
-            size = len(partition_to_offset_sum)
-            add(pack_ii(item.topic_group_id, size))
-            if partition_to_offset_sum:
-                PartitionToOffsetSum._write_many(partition_to_offset_sum, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.topic_group_id))
+        write_structs(PartitionToOffsetSum, self.partition_to_offset_sum, add)
 
 
 class SubscriptionInfoData(kipwire.Message):
@@ -151,8 +113,6 @@ class SubscriptionInfoData(kipwire.Message):
             go where little has to be restored (KIP-441).
     """
 
-    __slots__ = ("version", "latest_supported_version", "process_id", "user_end_point", "task_offset_sums")
-
     NAME = "SubscriptionInfoData"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -167,6 +127,7 @@ class SubscriptionInfoData(kipwire.Message):
         kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
         kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", default=(), struct=TaskOffsetSum),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -175,49 +136,31 @@ class SubscriptionInfoData(kipwire.Message):
         latest_supported_version: int = -1,
         process_id: uuid.UUID = ZERO_UUID,
         user_end_point: bytes = b"",
-        task_offset_sums: list[TaskOffsetSum] = kipwire.DEFAULT,
+        task_offset_sums: list[TaskOffsetSum] = DEFAULT,
     ) -> None:
         self.version = version
         self.latest_supported_version = latest_supported_version
         self.process_id = process_id
         self.user_end_point = user_end_point
-        self.task_offset_sums = [] if task_offset_sums is kipwire.DEFAULT else task_offset_sums
+        self.task_offset_sums = [] if task_offset_sums is DEFAULT else task_offset_sums
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, message.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, self.latest_supported_version, process_id, size = unpack_ii16si(data, pos)
         pos += 28
-        message.process_id = uuid_from(process_id)
-        if size >= 0:
-            end = pos + size
-            message.user_end_point = data[pos:end]
-            pos = end
-        else:
+        self.process_id = uuid_from(process_id)
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.user_end_point = data[pos:end]
+        pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.task_offset_sums, pos = TaskOffsetSum._read_many(data, pos, size)
-        elif size == 0:
-            message.task_offset_sums = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.task_offset_sums, pos = read_structs(TaskOffsetSum, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        user_end_point = self.user_end_point
-        if type(user_end_point) is not bytes:
-            user_end_point = as_bytes(user_end_point)
+    def _write(self, add: kipwire.Add) -> None:
+        user_end_point = self.user_end_point if type(self.user_end_point) is bytes else as_bytes(self.user_end_point)
         size = len(user_end_point)
         add(pack_ii16si(self.version, self.latest_supported_version, self.process_id.bytes, size))
         add(user_end_point)
-
-        task_offset_sums = self.task_offset_sums
-        if type(task_offset_sums) is not list:
-            task_offset_sums = as_list(task_offset_sums)
-        size = len(task_offset_sums)
-        add(pack_i(size))
-        if task_offset_sums:
-            TaskOffsetSum._write_many(task_offset_sums, add)
+        write_structs(TaskOffsetSum, self.task_offset_sums, add)

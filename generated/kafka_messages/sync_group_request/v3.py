@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, as_bytes, encode_text
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
 
@@ -32,58 +29,43 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             partitions.
     """
 
-    __slots__ = ("member_id", "assignment")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default=""),
         kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
         self.member_id = member_id
         self.assignment = assignment
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
-        items = []
-        for item in map(new, repeat(SyncGroupRequestAssignment, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.member_id = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.assignment = data[pos:end]
+        pos = end
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size >= 0:
-                end = pos + size
-                item.assignment = data[pos:end]
-                pos = end
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[SyncGroupRequestAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SyncGroupRequestAssignment):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id)
-            add(pack_h(size))
-            add(member_id)
-
-            assignment = item.assignment
-            if type(assignment) is not bytes:
-                assignment = as_bytes(assignment)
-            size = len(assignment)
-            add(pack_i(size))
-            add(assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id)
+        add(pack_h(size))
+        add(member_id)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        size = len(assignment)
+        add(pack_i(size))
+        add(assignment)
 
 
 class SyncGroupRequest(kipwire.Message):
@@ -99,8 +81,6 @@ class SyncGroupRequest(kipwire.Message):
         assignments ([]SyncGroupRequestAssignment): Assignments for all members, filled in by the group leader only; the
             others send an empty list.
     """
-
-    __slots__ = ("group_id", "generation_id", "member_id", "group_instance_id", "assignments")
 
     NAME = "SyncGroupRequest"
     TYPE = "request"
@@ -119,6 +99,7 @@ class SyncGroupRequest(kipwire.Message):
             "assignments", "Assignments", "[]SyncGroupRequestAssignment", default=(), struct=SyncGroupRequestAssignment
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -127,80 +108,58 @@ class SyncGroupRequest(kipwire.Message):
         generation_id: int = 0,
         member_id: str = "",
         group_instance_id: str | None = None,
-        assignments: list[SyncGroupRequestAssignment] = kipwire.DEFAULT,
+        assignments: list[SyncGroupRequestAssignment] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.generation_id = generation_id
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
+        self.assignments = [] if assignments is DEFAULT else assignments
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.generation_id, size = unpack_ih(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.generation_id, size = unpack_ih(data, pos)
         pos += 6
-        if size >= 0:
-            end = pos + size
-            message.member_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.member_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_instance_id = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.group_instance_id = None
+        if size == -1:
+            self.group_instance_id = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.group_instance_id = data[pos:end].decode()
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.assignments, pos = SyncGroupRequestAssignment._read_many(data, pos, size)
-        elif size == 0:
-            message.assignments = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.assignments, pos = read_structs(SyncGroupRequestAssignment, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id)
         add(pack_ih(self.generation_id, size))
         add(member_id)
-
         if self.group_instance_id is None:
-            group_instance_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id)
-        add(pack_h(size))
-        add(group_instance_id)
-
-        assignments = self.assignments
-        if type(assignments) is not list:
-            assignments = as_list(assignments)
-        size = len(assignments)
-        add(pack_i(size))
-        if assignments:
-            SyncGroupRequestAssignment._write_many(assignments, add)
+            add(pack_h(size))
+            add(group_instance_id)
+        write_structs(SyncGroupRequestAssignment, self.assignments, add)

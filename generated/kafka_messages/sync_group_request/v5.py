@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_size, write_string_size
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
 
@@ -41,89 +26,56 @@ class SyncGroupRequestAssignment(kipwire.Struct):
             partitions.
     """
 
-    __slots__ = ("member_id", "assignment")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
         kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, member_id: str = "", assignment: bytes = b"") -> None:
         self.member_id = member_id
         self.assignment = assignment
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[SyncGroupRequestAssignment], int]:
-        items = []
-        for item in map(new, repeat(SyncGroupRequestAssignment, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.member_id = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.member_id = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    byte = data[pos]
-                    if 0 < byte < 128:
-                        size += (byte - 1) << 7
-                        pos += 1
-                    else:
-                        size, pos = read_size(data, pos)
-                end = pos + size - 1
-                item.assignment = data[pos:end]
-                pos = end
-            elif size:
-                item.assignment = b""
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
                 pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[SyncGroupRequestAssignment], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, SyncGroupRequestAssignment):
-                raise kipwire.Malformed
-            member_id = encode_text(item.member_id)
-            size = len(member_id) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(member_id)
-
-            assignment = item.assignment
-            if type(assignment) is not bytes:
-                assignment = as_bytes(assignment)
-            size = len(assignment) + 1
-            if size < 128:
-                add(ONE_BYTE[size])
-            elif size < 16384:
-                add(ONE_BYTE[size & 127 | 128])
-                add(ONE_BYTE[size >> 7])
             else:
-                add(write_size(size))
-            add(assignment)
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.assignment = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        member_id = encode_text(self.member_id)
+        size = len(member_id) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(member_id)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
+        size = len(assignment) + 1
+        if size < 128:
+            add(ONE_BYTE[size])
+        elif size < 16384:
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
+        else:
+            add(write_size(size))
+        add(assignment)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -145,16 +97,6 @@ class SyncGroupRequest(kipwire.Message):
         assignments ([]SyncGroupRequestAssignment): Assignments for all members, filled in by the group leader only; the
             others send an empty list.
     """
-
-    __slots__ = (
-        "group_id",
-        "generation_id",
-        "member_id",
-        "group_instance_id",
-        "protocol_type",
-        "protocol_name",
-        "assignments",
-    )
 
     NAME = "SyncGroupRequest"
     TYPE = "request"
@@ -184,6 +126,7 @@ class SyncGroupRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -194,7 +137,7 @@ class SyncGroupRequest(kipwire.Message):
         group_instance_id: str | None = None,
         protocol_type: str | None = None,
         protocol_name: str | None = None,
-        assignments: list[SyncGroupRequestAssignment] = kipwire.DEFAULT,
+        assignments: list[SyncGroupRequestAssignment] = DEFAULT,
     ) -> None:
         self.group_id = group_id
         self.generation_id = generation_id
@@ -202,145 +145,92 @@ class SyncGroupRequest(kipwire.Message):
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
-        self.assignments = [] if assignments is kipwire.DEFAULT else assignments
+        self.assignments = [] if assignments is DEFAULT else assignments
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.generation_id, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.generation_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.group_instance_id = data[pos:end].decode()
+            self.group_instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.group_instance_id = ""
         else:
-            message.group_instance_id = None
-
+            self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_type = data[pos:end].decode()
+            self.protocol_type = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_type = ""
         else:
-            message.protocol_type = None
-
+            self.protocol_type = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_name = data[pos:end].decode()
+            self.protocol_name = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_name = ""
         else:
-            message.protocol_name = None
-
+            self.protocol_name = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.assignments, pos = SyncGroupRequestAssignment._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.assignments = []
-        else:
-            raise kipwire.Malformed
+        self.assignments, pos = read_compact_structs(SyncGroupRequestAssignment, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_i(self.generation_id))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
         if self.group_instance_id is None:
-            group_instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_instance_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(group_instance_id)
         if self.protocol_type is None:
-            protocol_type = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_type)
         if self.protocol_name is None:
-            protocol_name = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_name)
-
-        assignments = self.assignments
-        if type(assignments) is not list:
-            assignments = as_list(assignments)
-        size = len(assignments) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if assignments:
-            SyncGroupRequestAssignment._write_many(assignments, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_name)
+        write_compact_structs(SyncGroupRequestAssignment, self.assignments, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

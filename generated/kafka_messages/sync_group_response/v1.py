@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes
 
 __all__ = ["SyncGroupResponse"]
 
@@ -29,8 +25,6 @@ class SyncGroupResponse(kipwire.Message):
         assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "assignment")
-
     NAME = "SyncGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
@@ -44,29 +38,25 @@ class SyncGroupResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, assignment: bytes = b"") -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.assignment = assignment
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihi(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihi(data, pos)
         pos += 10
-        if size >= 0:
-            end = pos + size
-            message.assignment = data[pos:end]
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.assignment = data[pos:end]
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        assignment = self.assignment
-        if type(assignment) is not bytes:
-            assignment = as_bytes(assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
         size = len(assignment)
         add(pack_ihi(self.throttle_time_ms, self.error_code, size))
         add(assignment)

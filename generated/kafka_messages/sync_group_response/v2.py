@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from . import v1
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
+from . import v1
 
 __all__ = ["SyncGroupResponse"]
 

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import ONE_BYTE, as_bytes, new, read_size, read_tag_section, write_size, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["SyncGroupResponse"]
 
@@ -29,8 +25,6 @@ class SyncGroupResponse(kipwire.Message):
         assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "assignment")
-
     NAME = "SyncGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
@@ -44,6 +38,7 @@ class SyncGroupResponse(kipwire.Message):
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, throttle_time_ms: int = 0, error_code: int = 0, assignment: bytes = b"") -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -51,52 +46,33 @@ class SyncGroupResponse(kipwire.Message):
         self.assignment = assignment
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.assignment = data[pos:end]
-            pos = end
-        elif size:
-            message.assignment = b""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.assignment = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        assignment = self.assignment
-        if type(assignment) is not bytes:
-            assignment = as_bytes(assignment)
+    def _write(self, add: kipwire.Add) -> None:
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
         size = len(assignment) + 1
         add(pack_ih(self.throttle_time_ms, self.error_code))
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(assignment)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

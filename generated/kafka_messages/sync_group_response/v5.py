@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["SyncGroupResponse"]
 
@@ -44,8 +30,6 @@ class SyncGroupResponse(kipwire.Message):
         assignment (bytes): What this member is assigned, as the leader encoded it; opaque to the broker.
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "protocol_type", "protocol_name", "assignment")
-
     NAME = "SyncGroupResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 14
@@ -65,6 +49,7 @@ class SyncGroupResponse(kipwire.Message):
         ),
         kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -82,96 +67,67 @@ class SyncGroupResponse(kipwire.Message):
         self.assignment = assignment
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_type = data[pos:end].decode()
+            self.protocol_type = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_type = ""
         else:
-            message.protocol_type = None
-
+            self.protocol_type = "" if size else None
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.protocol_name = data[pos:end].decode()
+            self.protocol_name = data[pos:end].decode()
             pos = end
-        elif size:
-            message.protocol_name = ""
         else:
-            message.protocol_name = None
-
+            self.protocol_name = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.assignment = data[pos:end]
-            pos = end
-        elif size:
-            message.assignment = b""
-        else:
-            raise kipwire.Malformed
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.assignment = data[pos:end]
+        pos = end
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.throttle_time_ms, self.error_code))
         if self.protocol_type is None:
-            protocol_type = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_type = encode_text(self.protocol_type)
             size = len(protocol_type) + 1
-        add(pack_ih(self.throttle_time_ms, self.error_code))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_type)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_type)
         if self.protocol_name is None:
-            protocol_name = b""
-            size = 0
+            add(b"\0")
         else:
             protocol_name = encode_text(self.protocol_name)
             size = len(protocol_name) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(protocol_name)
-
-        assignment = self.assignment
-        if type(assignment) is not bytes:
-            assignment = as_bytes(assignment)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(protocol_name)
+        assignment = self.assignment if type(self.assignment) is bytes else as_bytes(self.assignment)
         size = len(assignment) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(assignment)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,24 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["TopicRecord"]
 
@@ -38,8 +26,6 @@ class TopicRecord(kipwire.Message):
         topic_id (uuid): Unique id given to the new topic (KIP-516).
     """
 
-    __slots__ = ("name", "topic_id")
-
     NAME = "TopicRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 2
@@ -51,48 +37,33 @@ class TopicRecord(kipwire.Message):
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", topic_id: uuid.UUID = ZERO_UUID) -> None:
         self.name = name
         self.topic_id = topic_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.name = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
         topic_id, size = unpack_16sB(data, pos)
         pos += 17
-        message.topic_id = uuid_from(topic_id)
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.topic_id = uuid_from(topic_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
-
         packed = pack_16sx(self.topic_id.bytes)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

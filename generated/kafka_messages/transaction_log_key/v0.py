@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["TransactionLogKey"]
 
@@ -26,8 +22,6 @@ class TransactionLogKey(kipwire.Message):
         transactional_id (string): The transactional id whose state the record holds.
     """
 
-    __slots__ = ("transactional_id",)
-
     NAME = "TransactionLogKey"
     TYPE = "coordinator-key"
     API_KEY: typing.ClassVar[int] = 0
@@ -36,24 +30,22 @@ class TransactionLogKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("transactional_id", "TransactionalId", "string", default=""),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_id: str = "") -> None:
         self.transactional_id = transactional_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-        return message, pos
+        end = pos + size
+        self.transactional_id = data[pos:end].decode()
+        pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
@@ -21,7 +18,7 @@ unpack_qhibi = struct.Struct(">qhibi").unpack_from
 unpack_qq = struct.Struct(">qq").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
-pack_qhibi = struct.Struct(">qhibi").pack
+pack_qhib = struct.Struct(">qhib").pack
 pack_qq = struct.Struct(">qq").pack
 
 
@@ -33,60 +30,40 @@ class PartitionsSchema(kipwire.Struct):
         partition_ids ([]int32): Numbers of the participating partitions within the topic.
     """
 
-    __slots__ = ("topic", "partition_ids")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default=""),
         kipwire.Field("partition_ids", "PartitionIds", "[]int32", default=()),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_ids: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_ids: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_ids = [] if partition_ids is kipwire.DEFAULT else partition_ids
+        self.partition_ids = [] if partition_ids is DEFAULT else partition_ids
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
-        items = []
-        for item in map(new, repeat(PartitionsSchema, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.topic = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partition_ids = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partition_ids = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            elif size == 0:
-                item.partition_ids = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionsSchema], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionsSchema):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partition_ids = item.partition_ids
-            if type(partition_ids) is not list:
-                partition_ids = as_list(partition_ids)
-            size = len(partition_ids)
-            add(pack_i(size))
-            if partition_ids:
-                add(PACK_INT32[len(partition_ids)](*partition_ids))
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
+        partition_ids = self.partition_ids if type(self.partition_ids) is list else as_list(self.partition_ids)
+        size = len(partition_ids)
+        add(pack_i(size))
+        add(PACK_INT32[len(partition_ids)](*partition_ids))
 
 
 class TransactionLogValue(kipwire.Message):
@@ -105,16 +82,6 @@ class TransactionLogValue(kipwire.Message):
         transaction_start_timestamp_ms (int64): When the transaction began, in epoch-based milliseconds; -1 = none has
             begun.
     """
-
-    __slots__ = (
-        "producer_id",
-        "producer_epoch",
-        "transaction_timeout_ms",
-        "transaction_status",
-        "transaction_partitions",
-        "transaction_last_update_timestamp_ms",
-        "transaction_start_timestamp_ms",
-    )
 
     NAME = "TransactionLogValue"
     TYPE = "coordinator-value"
@@ -139,6 +106,7 @@ class TransactionLogValue(kipwire.Message):
         kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
         kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -147,7 +115,7 @@ class TransactionLogValue(kipwire.Message):
         producer_epoch: int = 0,
         transaction_timeout_ms: int = 0,
         transaction_status: int = 0,
-        transaction_partitions: list[PartitionsSchema] | None = kipwire.DEFAULT,
+        transaction_partitions: list[PartitionsSchema] | None = DEFAULT,
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,
     ) -> None:
@@ -155,48 +123,27 @@ class TransactionLogValue(kipwire.Message):
         self.producer_epoch = producer_epoch
         self.transaction_timeout_ms = transaction_timeout_ms
         self.transaction_status = transaction_status
-        self.transaction_partitions = [] if transaction_partitions is kipwire.DEFAULT else transaction_partitions
+        self.transaction_partitions = [] if transaction_partitions is DEFAULT else transaction_partitions
         self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
         self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (
-            message.producer_id,
-            message.producer_epoch,
-            message.transaction_timeout_ms,
-            message.transaction_status,
-            size,
-        ) = unpack_qhibi(data, pos)
-        pos += 19
-        if size > 0:
-            message.transaction_partitions, pos = PartitionsSchema._read_many(data, pos, size)
-        elif size == 0:
-            message.transaction_partitions = []
-        elif size == -1:
-            message.transaction_partitions = None
-        else:
-            raise kipwire.Malformed
-
-        message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms = unpack_qq(data, pos)
-        pos += 16
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transaction_partitions = self.transaction_partitions
-        if transaction_partitions is None:
-            size = -1
-        else:
-            if type(transaction_partitions) is not list:
-                transaction_partitions = as_list(transaction_partitions)
-            size = len(transaction_partitions)
-        add(
-            pack_qhibi(
-                self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status, size
-            )
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status, size = (
+            unpack_qhibi(data, pos)
         )
-        if transaction_partitions:
-            PartitionsSchema._write_many(transaction_partitions, add)
+        pos += 19
+        if size == -1:
+            self.transaction_partitions = None
+        else:
+            self.transaction_partitions, pos = read_structs(PartitionsSchema, data, pos, size)
+        self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms = unpack_qq(data, pos)
+        pos += 16
+        return pos
 
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status))
+        if self.transaction_partitions is None:
+            add(b"\xff\xff\xff\xff")
+        else:
+            write_structs(PartitionsSchema, self.transaction_partitions, add)
         add(pack_qq(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms))

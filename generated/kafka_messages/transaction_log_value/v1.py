@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
 
@@ -48,98 +31,51 @@ class PartitionsSchema(kipwire.Struct):
         partition_ids ([]int32): Numbers of the participating partitions within the topic.
     """
 
-    __slots__ = ("topic", "partition_ids")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", compact=True),
         kipwire.Field("partition_ids", "PartitionIds", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_ids: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_ids: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_ids = [] if partition_ids is kipwire.DEFAULT else partition_ids
+        self.partition_ids = [] if partition_ids is DEFAULT else partition_ids
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partition_ids = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic)
+        partition_ids = self.partition_ids if type(self.partition_ids) is list else as_list(self.partition_ids)
+        size = len(partition_ids) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partition_ids)](*partition_ids))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionsSchema], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[PartitionsSchema], rows: kipwire.Rows) -> None:
         item: PartitionsSchema
-        while count:
-            rows = PartitionsSchema._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(PartitionsSchema, taken))]
-                for (
-                    item,
-                    item.topic,
-                    item.partition_ids,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(PartitionsSchema, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.topic = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.topic = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partition_ids = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partition_ids = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionsSchema], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionsSchema):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic)
-
-            partition_ids = item.partition_ids
-            if type(partition_ids) is not list:
-                partition_ids = as_list(partition_ids)
-            size = len(partition_ids) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_ids:
-                add(PACK_INT32[len(partition_ids)](*partition_ids))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.topic, item.partition_ids) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,8 +91,8 @@ class TransactionLogValue(kipwire.Message):
         next_producer_id (int64, tag 1): Producer id to change to when the transaction completes, because the epochs of
             the present one are used up (KIP-890). Tagged; -1 = none. Default: -1.
         producer_epoch (int16): Present epoch of the producer id; producers with an older one are fenced.
-        next_producer_epoch (int16, tag 3): Epoch kept to go with NextProducerId. Tagged field of version 1; -1 = none.
-            Default: -1.
+        next_producer_epoch (int16, tag 3): Epoch kept to go with next_producer_id. Tagged field of version 1; -1 =
+            none. Default: -1.
         transaction_timeout_ms (int32): Milliseconds a transaction may stay open before the coordinator aborts it.
         transaction_status (int8): State of the transaction: 0 empty, 1 ongoing, 2 prepare commit, 3 prepare abort, 4
             complete commit, 5 complete abort, 6 dead, 7 prepare epoch fence.
@@ -169,20 +105,6 @@ class TransactionLogValue(kipwire.Message):
             Tagged; default 0.
     """
 
-    __slots__ = (
-        "producer_id",
-        "previous_producer_id",
-        "next_producer_id",
-        "producer_epoch",
-        "next_producer_epoch",
-        "transaction_timeout_ms",
-        "transaction_status",
-        "transaction_partitions",
-        "transaction_last_update_timestamp_ms",
-        "transaction_start_timestamp_ms",
-        "client_transaction_version",
-    )
-
     NAME = "TransactionLogValue"
     TYPE = "coordinator-value"
     API_KEY: typing.ClassVar[int] = 0
@@ -190,8 +112,6 @@ class TransactionLogValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     FLEXIBLE = True
-    TAGS = frozenset({0, 1, 2, 3})
-    DECLARED_TAGS = frozenset({0, 1, 2, 3})
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0),
         kipwire.Field("previous_producer_id", "PreviousProducerId", "int64", default=-1, tag=0),
@@ -213,6 +133,7 @@ class TransactionLogValue(kipwire.Message):
         kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
         kipwire.Field("client_transaction_version", "ClientTransactionVersion", "int16", default=0, tag=2),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -224,7 +145,7 @@ class TransactionLogValue(kipwire.Message):
         next_producer_epoch: int = -1,
         transaction_timeout_ms: int = 0,
         transaction_status: int = 0,
-        transaction_partitions: list[PartitionsSchema] | None = kipwire.DEFAULT,
+        transaction_partitions: list[PartitionsSchema] | None = DEFAULT,
         transaction_last_update_timestamp_ms: int = 0,
         transaction_start_timestamp_ms: int = 0,
         client_transaction_version: int = 0,
@@ -236,73 +157,41 @@ class TransactionLogValue(kipwire.Message):
         self.next_producer_epoch = next_producer_epoch
         self.transaction_timeout_ms = transaction_timeout_ms
         self.transaction_status = transaction_status
-        self.transaction_partitions = [] if transaction_partitions is kipwire.DEFAULT else transaction_partitions
+        self.transaction_partitions = [] if transaction_partitions is DEFAULT else transaction_partitions
         self.transaction_last_update_timestamp_ms = transaction_last_update_timestamp_ms
         self.transaction_start_timestamp_ms = transaction_start_timestamp_ms
         self.client_transaction_version = client_transaction_version
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.previous_producer_id = -1
-        message.next_producer_id = -1
-        message.client_transaction_version = 0
-        message.next_producer_epoch = -1
-        (
-            message.producer_id,
-            message.producer_epoch,
-            message.transaction_timeout_ms,
-            message.transaction_status,
-            size,
-        ) = unpack_qhibB(data, pos)
-        pos += 16
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.transaction_partitions, pos = PartitionsSchema._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.transaction_partitions = []
-        else:
-            message.transaction_partitions = None
-
-        message.transaction_last_update_timestamp_ms, message.transaction_start_timestamp_ms, size = unpack_qqB(
-            data, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.previous_producer_id = -1
+        self.next_producer_id = -1
+        self.client_transaction_version = 0
+        self.next_producer_epoch = -1
+        self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status, size = (
+            unpack_qhibB(data, pos)
         )
-        pos += 17
+        pos += 16
         if size:
-            pos = read_tag_section(message, data, pos - 1)
+            self.transaction_partitions, pos = read_compact_structs(PartitionsSchema, data, pos, size)
         else:
-            message._unknown_tagged_fields = None
-        return message, pos
+            self.transaction_partitions = None
+        self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms, size = unpack_qqB(data, pos)
+        pos += 17
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        transaction_partitions = self.transaction_partitions
-        if transaction_partitions is None:
-            size = 0
-        else:
-            if type(transaction_partitions) is not list:
-                transaction_partitions = as_list(transaction_partitions)
-            size = len(transaction_partitions) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_qhib(self.producer_id, self.producer_epoch, self.transaction_timeout_ms, self.transaction_status))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if transaction_partitions:
-            PartitionsSchema._write_many(transaction_partitions, add)
-
-        packed = pack_qqx(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms)
-        if (
-            self.previous_producer_id == -1
-            and self.next_producer_id == -1
-            and self.client_transaction_version == 0
-            and self.next_producer_epoch == -1
-            and not self._unknown_tagged_fields
-        ):
-            add(packed)
+        if self.transaction_partitions is None:
+            add(b"\0")
         else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+            write_compact_structs(PartitionsSchema, self.transaction_partitions, add)
+        packed = pack_qqx(self.transaction_last_update_timestamp_ms, self.transaction_start_timestamp_ms)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             (self.previous_producer_id,) = unpack_q(data, pos)
             pos += 8
@@ -315,6 +204,8 @@ class TransactionLogValue(kipwire.Message):
         elif tag == 3:
             (self.next_producer_epoch,) = unpack_h(data, pos)
             pos += 2
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

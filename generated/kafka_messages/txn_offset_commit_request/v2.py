@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
 
@@ -20,9 +17,8 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_iqih = struct.Struct(">iqih").unpack_from
 unpack_qhi = struct.Struct(">qhi").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
-pack_iqih = struct.Struct(">iqih").pack
-pack_qhi = struct.Struct(">qhi").pack
+pack_iqi = struct.Struct(">iqi").pack
+pack_qh = struct.Struct(">qh").pack
 
 
 class TxnOffsetCommitRequestPartition(kipwire.Struct):
@@ -36,8 +32,6 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the client wants to keep with the offset; may be null.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -45,6 +39,7 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -59,35 +54,27 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         self.committed_leader_epoch = committed_leader_epoch
         self.committed_metadata = committed_metadata
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
-        items = []
-        for item in map(new, repeat(TxnOffsetCommitRequestPartition, count)):
-            item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqih(data, pos)
-            pos += 18
-            if size >= 0:
-                end = pos + size
-                item.committed_metadata = data[pos:end].decode()
-                pos = end
-            elif size == -1:
-                item.committed_metadata = None
-            else:
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, self.committed_leader_epoch, size = unpack_iqih(data, pos)
+        pos += 18
+        if size == -1:
+            self.committed_metadata = None
+        else:
+            if size < 0:
                 raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            end = pos + size
+            self.committed_metadata = data[pos:end].decode()
+            pos = end
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitRequestPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitRequestPartition):
-                raise kipwire.Malformed
-            if item.committed_metadata is None:
-                committed_metadata = b""
-                size = -1
-            else:
-                committed_metadata = encode_text(item.committed_metadata)
-                size = len(committed_metadata)
-            add(pack_iqih(item.partition_index, item.committed_offset, item.committed_leader_epoch, size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+        if self.committed_metadata is None:
+            add(pack_h(-1))
+        else:
+            committed_metadata = encode_text(self.committed_metadata)
+            size = len(committed_metadata)
+            add(pack_h(size))
             add(committed_metadata)
 
 
@@ -98,8 +85,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         name (string): Name of the topic. Up to version 5, from 6 on see TopicId.
         partitions ([]TxnOffsetCommitRequestPartition): Partitions of the topic with the offsets to commit.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -112,52 +97,31 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
             struct=TxnOffsetCommitRequestPartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(TxnOffsetCommitRequestTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(TxnOffsetCommitRequestPartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = TxnOffsetCommitRequestPartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                TxnOffsetCommitRequestPartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(TxnOffsetCommitRequestPartition, self.partitions, add)
 
 
 class TxnOffsetCommitRequest(kipwire.Message):
@@ -171,8 +135,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
         producer_epoch (int16): Producer's current epoch; a producer with an outdated epoch is fenced.
         topics ([]TxnOffsetCommitRequestTopic): Topics with offsets to commit.
     """
-
-    __slots__ = ("transactional_id", "group_id", "producer_id", "producer_epoch", "topics")
 
     NAME = "TxnOffsetCommitRequest"
     TYPE = "request"
@@ -191,6 +153,7 @@ class TxnOffsetCommitRequest(kipwire.Message):
             "topics", "Topics", "[]TxnOffsetCommitRequestTopic", default=(), struct=TxnOffsetCommitRequestTopic
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -199,60 +162,42 @@ class TxnOffsetCommitRequest(kipwire.Message):
         group_id: str = "",
         producer_id: int = 0,
         producer_epoch: int = 0,
-        topics: list[TxnOffsetCommitRequestTopic] = kipwire.DEFAULT,
+        topics: list[TxnOffsetCommitRequestTopic] = DEFAULT,
     ) -> None:
         self.transactional_id = transactional_id
         self.group_id = group_id
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.transactional_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            end = pos + size
-            message.group_id = data[pos:end].decode()
-            pos = end
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, size = unpack_qhi(data, pos)
+        end = pos + size
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, size = unpack_qhi(data, pos)
         pos += 14
-        if size > 0:
-            message.topics, pos = TxnOffsetCommitRequestTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(TxnOffsetCommitRequestTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id)
         add(pack_h(size))
         add(transactional_id)
-
         group_id = encode_text(self.group_id)
         size = len(group_id)
         add(pack_h(size))
         add(group_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_qhi(self.producer_id, self.producer_epoch, size))
-        if topics:
-            TxnOffsetCommitRequestTopic._write_many(topics, add)
+        add(pack_qh(self.producer_id, self.producer_epoch))
+        write_structs(TxnOffsetCommitRequestTopic, self.topics, add)

@@ -4,27 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
 
@@ -45,16 +30,14 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         committed_metadata (string, nullable): Free text the client wants to keep with the offset; may be null.
     """
 
-    __slots__ = ("partition_index", "committed_offset", "committed_leader_epoch", "committed_metadata")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "q", "i", "text")
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
         kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
         kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -70,71 +53,41 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
         self.committed_metadata = committed_metadata
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestPartition], int]:
-        items = []
-        patience = MANY
-        item: TxnOffsetCommitRequestPartition
-        while count:
-            rows = TxnOffsetCommitRequestPartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(TxnOffsetCommitRequestPartition, taken))]
-                for (
-                    item,
-                    item.partition_index,
-                    item.committed_offset,
-                    item.committed_leader_epoch,
-                    item.committed_metadata,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(TxnOffsetCommitRequestPartition, taken)):
-                item.partition_index, item.committed_offset, item.committed_leader_epoch, size = unpack_iqiB(data, pos)
-                pos += 17
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.committed_metadata = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.committed_metadata = ""
-                else:
-                    item.committed_metadata = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.committed_offset, self.committed_leader_epoch, size = unpack_iqiB(data, pos)
+        pos += 17
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.committed_metadata = data[pos:end].decode()
+            pos = end
+        else:
+            self.committed_metadata = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitRequestPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitRequestPartition):
-                raise kipwire.Malformed
-            if item.committed_metadata is None:
-                committed_metadata = b""
-                size = 0
-            else:
-                committed_metadata = encode_text(item.committed_metadata)
-                size = len(committed_metadata) + 1
-            add(pack_iqi(item.partition_index, item.committed_offset, item.committed_leader_epoch))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iqi(self.partition_index, self.committed_offset, self.committed_leader_epoch))
+        if self.committed_metadata is None:
+            add(b"\0")
+        else:
+            committed_metadata = encode_text(self.committed_metadata)
+            size = len(committed_metadata) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(committed_metadata)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[TxnOffsetCommitRequestPartition], rows: kipwire.Rows) -> None:
+        item: TxnOffsetCommitRequestPartition
+        for item, (
+            item.partition_index,
+            item.committed_offset,
+            item.committed_leader_epoch,
+            item.committed_metadata,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -146,8 +99,6 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
         name (string): Name of the topic. Up to version 5, from 6 on see TopicId.
         partitions ([]TxnOffsetCommitRequestPartition): Partitions of the topic with the offsets to commit.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -161,70 +112,34 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitRequestPartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitRequestTopic], int]:
-        items = []
-        for item in map(new, repeat(TxnOffsetCommitRequestTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(TxnOffsetCommitRequestPartition, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = TxnOffsetCommitRequestPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitRequestTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitRequestTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                TxnOffsetCommitRequestPartition._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(TxnOffsetCommitRequestPartition, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -245,17 +160,6 @@ class TxnOffsetCommitRequest(kipwire.Message):
             version 3 on). Default: null.
         topics ([]TxnOffsetCommitRequestTopic): Topics with offsets to commit.
     """
-
-    __slots__ = (
-        "transactional_id",
-        "group_id",
-        "producer_id",
-        "producer_epoch",
-        "generation_id_or_member_epoch",
-        "member_id",
-        "group_instance_id",
-        "topics",
-    )
 
     NAME = "TxnOffsetCommitRequest"
     TYPE = "request"
@@ -284,6 +188,7 @@ class TxnOffsetCommitRequest(kipwire.Message):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -295,7 +200,7 @@ class TxnOffsetCommitRequest(kipwire.Message):
         generation_id_or_member_epoch: int = -1,
         member_id: str = "",
         group_instance_id: str | None = None,
-        topics: list[TxnOffsetCommitRequestTopic] = kipwire.DEFAULT,
+        topics: list[TxnOffsetCommitRequestTopic] = DEFAULT,
     ) -> None:
         self.transactional_id = transactional_id
         self.group_id = group_id
@@ -304,121 +209,69 @@ class TxnOffsetCommitRequest(kipwire.Message):
         self.generation_id_or_member_epoch = generation_id_or_member_epoch
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.transactional_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.transactional_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.transactional_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
-        message.producer_id, message.producer_epoch, message.generation_id_or_member_epoch, size = unpack_qhiB(
-            data, pos
-        )
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
+        self.producer_id, self.producer_epoch, self.generation_id_or_member_epoch, size = unpack_qhiB(data, pos)
         pos += 15
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.member_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.member_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.member_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.group_instance_id = data[pos:end].decode()
+            self.group_instance_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.group_instance_id = ""
         else:
-            message.group_instance_id = None
-
+            self.group_instance_id = "" if size else None
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TxnOffsetCommitRequestTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TxnOffsetCommitRequestTopic, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         transactional_id = encode_text(self.transactional_id)
         size = len(transactional_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(transactional_id)
-
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
         member_id = encode_text(self.member_id)
         size = len(member_id) + 1
         add(pack_qhi(self.producer_id, self.producer_epoch, self.generation_id_or_member_epoch))
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(member_id)
-
         if self.group_instance_id is None:
-            group_instance_id = b""
-            size = 0
+            add(b"\0")
         else:
             group_instance_id = encode_text(self.group_instance_id)
             size = len(group_instance_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(group_instance_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TxnOffsetCommitRequestTopic._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(group_instance_id)
+        write_compact_structs(TxnOffsetCommitRequestTopic, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

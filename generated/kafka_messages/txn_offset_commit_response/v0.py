@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT, encode_text
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
@@ -22,7 +19,6 @@ unpack_ii = struct.Struct(">ii").unpack_from
 pack_h = struct.Struct(">h").pack
 pack_i = struct.Struct(">i").pack
 pack_ih = struct.Struct(">ih").pack
-pack_ii = struct.Struct(">ii").pack
 
 
 class TxnOffsetCommitResponsePartition(kipwire.Struct):
@@ -34,45 +30,30 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
             transaction ends.
     """
 
-    __slots__ = ("partition_index", "error_code")
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">ih").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponsePartition], int]:
-        item: TxnOffsetCommitResponsePartition
-        end = pos + 6 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(TxnOffsetCommitResponsePartition, count))]
-            rows = TxnOffsetCommitResponsePartition._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-            ) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(TxnOffsetCommitResponsePartition, count)):
-            item.partition_index, item.error_code = unpack_ih(data, pos)
-            pos += 6
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code = unpack_ih(data, pos)
+        pos += 6
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition_index, self.error_code))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitResponsePartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitResponsePartition):
-                raise kipwire.Malformed
-            add(pack_ih(item.partition_index, item.error_code))
+    def _fill(items: list[TxnOffsetCommitResponsePartition], rows: kipwire.Rows) -> None:
+        item: TxnOffsetCommitResponsePartition
+        for item, (item.partition_index, item.error_code) in zip(items, rows):
+            pass
 
 
 class TxnOffsetCommitResponseTopic(kipwire.Struct):
@@ -82,8 +63,6 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
         name (string): Name of the topic. Up to version 5, from 6 on see TopicId.
         partitions ([]TxnOffsetCommitResponsePartition): Results of the topic's partitions.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = False
     FIELDS = (
@@ -96,52 +75,31 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
             struct=TxnOffsetCommitResponsePartition,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitResponsePartition] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[TxnOffsetCommitResponsePartition] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TxnOffsetCommitResponseTopic], int]:
-        items = []
-        for item in map(new, repeat(TxnOffsetCommitResponseTopic, count)):
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                end = pos + size
-                item.name = data[pos:end].decode()
-                pos = end
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size < 0:
+            raise kipwire.Malformed
+        end = pos + size
+        self.name = data[pos:end].decode()
+        pos = end
+        (size,) = unpack_i(data, pos)
+        pos += 4
+        self.partitions, pos = read_structs(TxnOffsetCommitResponsePartition, data, pos, size)
+        return pos
 
-            (size,) = unpack_i(data, pos)
-            pos += 4
-            if size > 0:
-                item.partitions, pos = TxnOffsetCommitResponsePartition._read_many(data, pos, size)
-            elif size == 0:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TxnOffsetCommitResponseTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TxnOffsetCommitResponseTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name)
-            add(pack_h(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_i(size))
-            if partitions:
-                TxnOffsetCommitResponsePartition._write_many(partitions, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name)
+        add(pack_h(size))
+        add(name)
+        write_structs(TxnOffsetCommitResponsePartition, self.partitions, add)
 
 
 class TxnOffsetCommitResponse(kipwire.Message):
@@ -152,8 +110,6 @@ class TxnOffsetCommitResponse(kipwire.Message):
             if no quota was violated.
         topics ([]TxnOffsetCommitResponseTopic): Results grouped by topic.
     """
-
-    __slots__ = ("throttle_time_ms", "topics")
 
     NAME = "TxnOffsetCommitResponse"
     TYPE = "response"
@@ -169,31 +125,18 @@ class TxnOffsetCommitResponse(kipwire.Message):
             "topics", "Topics", "[]TxnOffsetCommitResponseTopic", default=(), struct=TxnOffsetCommitResponseTopic
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, throttle_time_ms: int = 0, topics: list[TxnOffsetCommitResponseTopic] = DEFAULT) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_ii(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_ii(data, pos)
         pos += 8
-        if size > 0:
-            message.topics, pos = TxnOffsetCommitResponseTopic._read_many(data, pos, size)
-        elif size == 0:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.topics, pos = read_structs(TxnOffsetCommitResponseTopic, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics)
-        add(pack_ii(self.throttle_time_ms, size))
-        if topics:
-            TxnOffsetCommitResponseTopic._write_many(topics, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i(self.throttle_time_ms))
+        write_structs(TxnOffsetCommitResponseTopic, self.topics, add)

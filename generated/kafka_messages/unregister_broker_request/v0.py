@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["UnregisterBrokerRequest"]
 
@@ -26,8 +22,6 @@ class UnregisterBrokerRequest(kipwire.Message):
         broker_id (int32): Node id of the broker to remove.
     """
 
-    __slots__ = ("broker_id",)
-
     NAME = "UnregisterBrokerRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 64
@@ -37,28 +31,20 @@ class UnregisterBrokerRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0) -> None:
         self.broker_id = broker_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.broker_id, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.broker_id, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ix(self.broker_id)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

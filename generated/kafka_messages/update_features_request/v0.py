@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
@@ -47,15 +30,13 @@ class FeatureUpdateKey(kipwire.Struct):
             for later ones.
     """
 
-    __slots__ = ("feature", "max_version_level", "allow_downgrade")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "bool")
     FIELDS = (
         kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("allow_downgrade", "AllowDowngrade", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, feature: str = "", max_version_level: int = 0, allow_downgrade: bool = False) -> None:
         self.feature = feature
@@ -63,69 +44,33 @@ class FeatureUpdateKey(kipwire.Struct):
         self.allow_downgrade = allow_downgrade
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.feature = data[pos:end].decode()
+        pos = end
+        self.max_version_level, allow_downgrade, size = unpack_hBB(data, pos)
+        pos += 4
+        self.allow_downgrade = FALSE_TRUE[allow_downgrade]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        feature = encode_text(self.feature)
+        size = len(feature) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(feature)
+        packed = pack_hBx(self.max_version_level, BOOL_BYTE[self.allow_downgrade])
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[FeatureUpdateKey], rows: kipwire.Rows) -> None:
         item: FeatureUpdateKey
-        while count:
-            rows = FeatureUpdateKey._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(FeatureUpdateKey, taken))]
-                for (
-                    item,
-                    item.feature,
-                    item.max_version_level,
-                    item.allow_downgrade,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(FeatureUpdateKey, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.feature = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.feature = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.max_version_level, allow_downgrade, size = unpack_hBB(data, pos)
-                pos += 4
-                item.allow_downgrade = FALSE_TRUE[allow_downgrade]
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FeatureUpdateKey], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FeatureUpdateKey):
-                raise kipwire.Malformed
-            feature = encode_text(item.feature)
-            size = len(feature) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(feature)
-
-            packed = pack_hBx(item.max_version_level, BOOL_BYTE[item.allow_downgrade])
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.feature, item.max_version_level, item.allow_downgrade) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -139,8 +84,6 @@ class UpdateFeaturesRequest(kipwire.Message):
             60000. Default: 60000.
         feature_updates ([]FeatureUpdateKey): The changes to make, at most one per feature.
     """
-
-    __slots__ = ("timeout_ms", "feature_updates")
 
     NAME = "UpdateFeaturesRequest"
     TYPE = "request"
@@ -156,46 +99,23 @@ class UpdateFeaturesRequest(kipwire.Message):
             "feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", default=(), struct=FeatureUpdateKey, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = DEFAULT) -> None:
         self.timeout_ms = timeout_ms
-        self.feature_updates = [] if feature_updates is kipwire.DEFAULT else feature_updates
+        self.feature_updates = [] if feature_updates is DEFAULT else feature_updates
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.timeout_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.feature_updates, pos = FeatureUpdateKey._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.feature_updates = []
-        else:
-            raise kipwire.Malformed
+        self.feature_updates, pos = read_compact_structs(FeatureUpdateKey, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        feature_updates = self.feature_updates
-        if type(feature_updates) is not list:
-            feature_updates = as_list(feature_updates)
-        size = len(feature_updates) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if feature_updates:
-            FeatureUpdateKey._write_many(feature_updates, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(FeatureUpdateKey, self.feature_updates, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

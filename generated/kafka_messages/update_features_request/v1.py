@@ -4,29 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
@@ -49,15 +32,13 @@ class FeatureUpdateKey(kipwire.Struct):
             of metadata, 3 unsafe downgrade. From version 1 on (KIP-778). Default: 1.
     """
 
-    __slots__ = ("feature", "max_version_level", "upgrade_type")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "h", "b")
     FIELDS = (
         kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
         kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
         kipwire.Field("upgrade_type", "UpgradeType", "int8", default=1),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, feature: str = "", max_version_level: int = 0, upgrade_type: int = 1) -> None:
         self.feature = feature
@@ -65,68 +46,32 @@ class FeatureUpdateKey(kipwire.Struct):
         self.upgrade_type = upgrade_type
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.feature = data[pos:end].decode()
+        pos = end
+        self.max_version_level, self.upgrade_type, size = unpack_hbB(data, pos)
+        pos += 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        feature = encode_text(self.feature)
+        size = len(feature) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(feature)
+        packed = pack_hbx(self.max_version_level, self.upgrade_type)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[FeatureUpdateKey], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[FeatureUpdateKey], rows: kipwire.Rows) -> None:
         item: FeatureUpdateKey
-        while count:
-            rows = FeatureUpdateKey._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(FeatureUpdateKey, taken))]
-                for (
-                    item,
-                    item.feature,
-                    item.max_version_level,
-                    item.upgrade_type,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(FeatureUpdateKey, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.feature = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.feature = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.max_version_level, item.upgrade_type, size = unpack_hbB(data, pos)
-                pos += 4
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[FeatureUpdateKey], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, FeatureUpdateKey):
-                raise kipwire.Malformed
-            feature = encode_text(item.feature)
-            size = len(feature) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(feature)
-
-            packed = pack_hbx(item.max_version_level, item.upgrade_type)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.feature, item.max_version_level, item.upgrade_type) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -141,8 +86,6 @@ class UpdateFeaturesRequest(kipwire.Message):
         feature_updates ([]FeatureUpdateKey): The changes to make, at most one per feature.
         validate_only (bool): True = check the changes without making them; default false. From version 1 on.
     """
-
-    __slots__ = ("timeout_ms", "feature_updates", "validate_only")
 
     NAME = "UpdateFeaturesRequest"
     TYPE = "request"
@@ -159,57 +102,30 @@ class UpdateFeaturesRequest(kipwire.Message):
         ),
         kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        timeout_ms: int = 60000,
-        feature_updates: list[FeatureUpdateKey] = kipwire.DEFAULT,
-        validate_only: bool = False,
+        self, *, timeout_ms: int = 60000, feature_updates: list[FeatureUpdateKey] = DEFAULT, validate_only: bool = False
     ) -> None:
         self.timeout_ms = timeout_ms
-        self.feature_updates = [] if feature_updates is kipwire.DEFAULT else feature_updates
+        self.feature_updates = [] if feature_updates is DEFAULT else feature_updates
         self.validate_only = validate_only
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.timeout_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.timeout_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.feature_updates, pos = FeatureUpdateKey._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.feature_updates = []
-        else:
-            raise kipwire.Malformed
-
+        self.feature_updates, pos = read_compact_structs(FeatureUpdateKey, data, pos, size)
         validate_only, size = unpack_BB(data, pos)
         pos += 2
-        message.validate_only = FALSE_TRUE[validate_only]
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self.validate_only = FALSE_TRUE[validate_only]
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        feature_updates = self.feature_updates
-        if type(feature_updates) is not list:
-            feature_updates = as_list(feature_updates)
-        size = len(feature_updates) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.timeout_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if feature_updates:
-            FeatureUpdateKey._write_many(feature_updates, add)
-
+        write_compact_structs(FeatureUpdateKey, self.feature_updates, add)
         packed = pack_Bx(BOOL_BYTE[self.validate_only])
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Listener", "KRaftVersionFeature", "UpdateRaftVoterRequest"]
 
@@ -47,15 +32,13 @@ class Listener(kipwire.Struct):
         port (uint16): TCP port of the endpoint.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -63,86 +46,43 @@ class Listener(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Listener], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Listener], rows: kipwire.Rows) -> None:
         item: Listener
-        while count:
-            rows = Listener._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Listener, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Listener, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Listener], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Listener):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -155,43 +95,27 @@ class KRaftVersionFeature(kipwire.Struct):
         max_supported_version (int16): Highest kraft.version level the voter supports.
     """
 
-    __slots__ = ("min_supported_version", "max_supported_version")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version = min_supported_version
         self.max_supported_version = max_supported_version
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KRaftVersionFeature], int]:
-        items = []
-        for item in map(new, repeat(KRaftVersionFeature, count)):
-            item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[KRaftVersionFeature], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, KRaftVersionFeature):
-                raise kipwire.Malformed
-            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_hhx(self.min_supported_version, self.max_supported_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -206,21 +130,12 @@ class UpdateRaftVoterRequest(kipwire.Message):
         current_leader_epoch (int32): Quorum epoch the sender knows; the leader refuses the update if it is not the
             current one.
         voter_id (int32): Node id of the voter being updated.
-        voter_directory_id (uuid): Id of the voter's metadata log directory, which together with VoterId identifies the
+        voter_directory_id (uuid): Id of the voter's metadata log directory, which together with voter_id identifies the
             replica.
         listeners ([]Listener): Endpoints under which the voter can now be reached; they replace those on record.
         kraft_version_feature (KRaftVersionFeature): Range of kraft.version feature levels the voter's software can
             handle.
     """
-
-    __slots__ = (
-        "cluster_id",
-        "current_leader_epoch",
-        "voter_id",
-        "voter_directory_id",
-        "listeners",
-        "kraft_version_feature",
-    )
 
     NAME = "UpdateRaftVoterRequest"
     TYPE = "request"
@@ -244,6 +159,7 @@ class UpdateRaftVoterRequest(kipwire.Message):
             struct=KRaftVersionFeature,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -252,80 +168,49 @@ class UpdateRaftVoterRequest(kipwire.Message):
         current_leader_epoch: int = 0,
         voter_id: int = 0,
         voter_directory_id: uuid.UUID = ZERO_UUID,
-        listeners: list[Listener] = kipwire.DEFAULT,
-        kraft_version_feature: KRaftVersionFeature = kipwire.DEFAULT,
+        listeners: list[Listener] = DEFAULT,
+        kraft_version_feature: KRaftVersionFeature = DEFAULT,
     ) -> None:
         self.cluster_id = cluster_id
         self.current_leader_epoch = current_leader_epoch
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.listeners = [] if listeners is kipwire.DEFAULT else listeners
+        self.listeners = [] if listeners is DEFAULT else listeners
         self.kraft_version_feature = (
-            KRaftVersionFeature() if kraft_version_feature is kipwire.DEFAULT else kraft_version_feature
+            KRaftVersionFeature() if kraft_version_feature is DEFAULT else kraft_version_feature
         )
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.current_leader_epoch, message.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
+            self.cluster_id = "" if size else None
+        self.current_leader_epoch, self.voter_id, voter_directory_id, size = unpack_ii16sB(data, pos)
         pos += 25
-        message.voter_directory_id = uuid_from(voter_directory_id)
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.listeners, pos = Listener._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.listeners = []
-        else:
-            raise kipwire.Malformed
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self.listeners, pos = read_compact_structs(Listener, data, pos, size)
+        self.kraft_version_feature, pos = read_struct(KRaftVersionFeature, data, pos)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        (message.kraft_version_feature,), pos = KRaftVersionFeature._read_many(data, pos, 1)
-
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        listeners = self.listeners
-        if type(listeners) is not list:
-            listeners = as_list(listeners)
-        size = len(listeners) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_ii16s(self.current_leader_epoch, self.voter_id, self.voter_directory_id.bytes))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if listeners:
-            Listener._write_many(listeners, add)
-
-        KRaftVersionFeature._write_many((self.kraft_version_feature,), add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Listener, self.listeners, add)
+        write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

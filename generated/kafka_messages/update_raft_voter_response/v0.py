@@ -4,23 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_struct, write_struct
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
 
@@ -42,8 +31,6 @@ class CurrentLeader(kipwire.Struct):
         port (int32): TCP port of the leader.
     """
 
-    __slots__ = ("leader_id", "leader_epoch", "host", "port")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
@@ -51,6 +38,7 @@ class CurrentLeader(kipwire.Struct):
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, leader_id: int = -1, leader_epoch: int = -1, host: str = "", port: int = 0) -> None:
         self.leader_id = leader_id
@@ -59,49 +47,27 @@ class CurrentLeader(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[CurrentLeader], int]:
-        items = []
-        for item in map(new, repeat(CurrentLeader, count)):
-            item.leader_id, item.leader_epoch, size = unpack_iiB(data, pos)
-            pos += 9
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.leader_id, self.leader_epoch, size = unpack_iiB(data, pos)
+        pos += 9
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.port, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[CurrentLeader], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, CurrentLeader):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_ii(item.leader_id, item.leader_epoch))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_ix(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_ii(self.leader_id, self.leader_epoch))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_ix(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -117,8 +83,6 @@ class UpdateRaftVoterResponse(kipwire.Message):
             (KIP-482).
     """
 
-    __slots__ = ("throttle_time_ms", "error_code", "_lazy_current_leader")
-
     NAME = "UpdateRaftVoterResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 82
@@ -127,54 +91,47 @@ class UpdateRaftVoterResponse(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("current_leader", "CurrentLeader", "CurrentLeader", default=(), struct=CurrentLeader, tag=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader = kipwire.DEFAULT
+        self, *, throttle_time_ms: int = 0, error_code: int = 0, current_leader: CurrentLeader = DEFAULT
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self._lazy_current_leader: object = current_leader
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message._lazy_current_leader = kipwire.DEFAULT
-        message.throttle_time_ms, message.error_code, size = unpack_ihB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self._lazy_current_leader = DEFAULT
+        self.throttle_time_ms, self.error_code, size = unpack_ihB(data, pos)
         pos += 7
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_ihx(self.throttle_time_ms, self.error_code)
-        if self._lazy_current_leader is kipwire.DEFAULT and not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
-            (self._lazy_current_leader,), pos = CurrentLeader._read_many(data, pos, 1)
+            self._lazy_current_leader, pos = read_struct(CurrentLeader, data, pos)
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
         fields: list[tuple[int, bytes]] = []
         parts: list[bytes]
-        if self._lazy_current_leader is not kipwire.DEFAULT and self.current_leader != CurrentLeader():
+        if self._lazy_current_leader is not DEFAULT and self.current_leader != CurrentLeader():
             parts = []
             add = parts.append
-            CurrentLeader._write_many((self.current_leader,), add)
+            write_struct(CurrentLeader, self.current_leader, add)
             fields.append((0, b"".join(parts)))
         return fields
 

@@ -4,25 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_bytes,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["UserScramCredentialRecord"]
 
@@ -40,14 +26,12 @@ class UserScramCredentialRecord(kipwire.Message):
         name (string): User who logs in with the credential.
         mechanism (int8): SCRAM mechanism of the credential: 1 is SCRAM-SHA-256, 2 is SCRAM-SHA-512.
         salt (bytes): Random bytes that were mixed into the password; sent to the client during login.
-        stored_key (bytes): SCRAM StoredKey, against which the server checks the client's proof that it knows the
+        stored_key (bytes): SCRAM stored_key, against which the server checks the client's proof that it knows the
             password.
-        server_key (bytes): SCRAM ServerKey, with which the server proves to the client that it knows the credential.
+        server_key (bytes): SCRAM server_key, with which the server proves to the client that it knows the credential.
         iterations (int32): Number of hash iterations used to derive the salted password; sent to the client during
             login.
     """
-
-    __slots__ = ("name", "mechanism", "salt", "stored_key", "server_key", "iterations")
 
     NAME = "UserScramCredentialRecord"
     TYPE = "metadata"
@@ -64,6 +48,7 @@ class UserScramCredentialRecord(kipwire.Message):
         kipwire.Field("server_key", "ServerKey", "bytes", default=b"", compact=True),
         kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -83,135 +68,89 @@ class UserScramCredentialRecord(kipwire.Message):
         self.iterations = iterations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.name = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.name = ""
-        else:
-            raise kipwire.Malformed
-
-        message.mechanism, size = unpack_bB(data, pos)
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        self.mechanism, size = unpack_bB(data, pos)
         pos += 2
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.salt = data[pos:end]
-            pos = end
-        elif size:
-            message.salt = b""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.salt = data[pos:end]
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.stored_key = data[pos:end]
-            pos = end
-        elif size:
-            message.stored_key = b""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.stored_key = data[pos:end]
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_size(data, pos)
-            end = pos + size - 1
-            message.server_key = data[pos:end]
-            pos = end
-        elif size:
-            message.server_key = b""
-        else:
-            raise kipwire.Malformed
-
-        message.iterations, size = unpack_iB(data, pos)
+        if not 0 < size < 128:
+            byte = data[pos]
+            if size and 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_size(data, pos)
+        end = pos + size - 1
+        self.server_key = data[pos:end]
+        pos = end
+        self.iterations, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(name)
-
-        salt = self.salt
-        if type(salt) is not bytes:
-            salt = as_bytes(salt)
+        salt = self.salt if type(self.salt) is bytes else as_bytes(self.salt)
         size = len(salt) + 1
         add(pack_b(self.mechanism))
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(salt)
-
-        stored_key = self.stored_key
-        if type(stored_key) is not bytes:
-            stored_key = as_bytes(stored_key)
+        stored_key = self.stored_key if type(self.stored_key) is bytes else as_bytes(self.stored_key)
         size = len(stored_key) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(stored_key)
-
-        server_key = self.server_key
-        if type(server_key) is not bytes:
-            server_key = as_bytes(server_key)
+        server_key = self.server_key if type(self.server_key) is bytes else as_bytes(self.server_key)
         size = len(server_key) + 1
         if size < 128:
             add(ONE_BYTE[size])
         elif size < 16384:
-            add(ONE_BYTE[size & 127 | 128])
-            add(ONE_BYTE[size >> 7])
+            add(ONE_BYTE[size & 127 | 128] + ONE_BYTE[size >> 7])
         else:
             add(write_size(size))
         add(server_key)
-
         packed = pack_ix(self.iterations)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

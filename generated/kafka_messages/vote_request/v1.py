@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionData", "TopicData", "VoteRequest"]
 
@@ -42,26 +28,15 @@ class PartitionData(kipwire.Struct):
         partition_index (int32): Number of the partition within the topic; 0 for the metadata log.
         replica_epoch (int32): Epoch of the replica that asks for the vote; for a pre-vote it has not been raised yet.
         replica_id (int32): Node id of the replica that asks for the vote.
-        replica_directory_id (uuid): Id of the log directory of the asking replica, which with ReplicaId identifies it.
+        replica_directory_id (uuid): Id of the log directory of the asking replica, which with replica_id identifies it.
             Since version 1 (KIP-853).
         voter_directory_id (uuid): Id of the log directory of the voter being asked. Since version 1 (KIP-853).
-        last_offset_epoch (int32): Leader epoch of the last record in the asking replica's log; with LastOffset it shows
-            how up to date the log is.
+        last_offset_epoch (int32): Leader epoch of the last record in the asking replica's log; with last_offset it
+            shows how up to date the log is.
         last_offset (int64): End offset of the asking replica's log, compared with the voter's own.
     """
 
-    __slots__ = (
-        "partition_index",
-        "replica_epoch",
-        "replica_id",
-        "replica_directory_id",
-        "voter_directory_id",
-        "last_offset_epoch",
-        "last_offset",
-    )
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">iii16s16siqx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("replica_epoch", "ReplicaEpoch", "int32", default=0),
@@ -71,6 +46,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("last_offset_epoch", "LastOffsetEpoch", "int32", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -92,67 +68,48 @@ class PartitionData(kipwire.Struct):
         self.last_offset = last_offset
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        item: PartitionData
-        end = pos + 57 * count
-        if count > 3 and data[pos + 56 : end : 57].count(0) == count:
-            items = [*map(new, repeat(PartitionData, count))]
-            rows = PartitionData._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.replica_epoch,
-                item.replica_id,
-                replica_directory_id,
-                voter_directory_id,
-                item.last_offset_epoch,
-                item.last_offset,
-            ) in zip(items, rows):
-                item.replica_directory_id = uuid_from(replica_directory_id)
-                item.voter_directory_id = uuid_from(voter_directory_id)
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            (
-                item.partition_index,
-                item.replica_epoch,
-                item.replica_id,
-                replica_directory_id,
-                voter_directory_id,
-                item.last_offset_epoch,
-                item.last_offset,
-                size,
-            ) = unpack_iii16s16siqB(data, pos)
-            pos += 57
-            item.replica_directory_id = uuid_from(replica_directory_id)
-            item.voter_directory_id = uuid_from(voter_directory_id)
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (
+            self.partition_index,
+            self.replica_epoch,
+            self.replica_id,
+            replica_directory_id,
+            voter_directory_id,
+            self.last_offset_epoch,
+            self.last_offset,
+            size,
+        ) = unpack_iii16s16siqB(data, pos)
+        pos += 57
+        self.replica_directory_id = uuid_from(replica_directory_id)
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_iii16s16siqx(
+            self.partition_index,
+            self.replica_epoch,
+            self.replica_id,
+            self.replica_directory_id.bytes,
+            self.voter_directory_id.bytes,
+            self.last_offset_epoch,
+            self.last_offset,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            packed = pack_iii16s16siqx(
-                item.partition_index,
-                item.replica_epoch,
-                item.replica_id,
-                item.replica_directory_id.bytes,
-                item.voter_directory_id.bytes,
-                item.last_offset_epoch,
-                item.last_offset,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[PartitionData], rows: kipwire.Rows) -> None:
+        item: PartitionData
+        for item, (
+            item.partition_index,
+            item.replica_epoch,
+            item.replica_id,
+            item.replica_directory_id,
+            item.voter_directory_id,
+            item.last_offset_epoch,
+            item.last_offset,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -165,77 +122,39 @@ class TopicData(kipwire.Struct):
         partitions ([]PartitionData): The partitions an election is held for.
     """
 
-    __slots__ = ("topic_name", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_name: str = "", partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_name = topic_name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[TopicData], int]:
-        items = []
-        for item in map(new, repeat(TopicData, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.topic_name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.topic_name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.topic_name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic_name = encode_text(item.topic_name)
-            size = len(topic_name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(topic_name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        topic_name = encode_text(self.topic_name)
+        size = len(topic_name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(topic_name)
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -251,8 +170,6 @@ class VoteRequest(kipwire.Message):
         topics ([]TopicData): The replicated logs an election is held for; in practice just __cluster_metadata.
     """
 
-    __slots__ = ("cluster_id", "voter_id", "topics")
-
     NAME = "VoteRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 52
@@ -266,71 +183,41 @@ class VoteRequest(kipwire.Message):
         kipwire.Field("voter_id", "VoterId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
         kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = DEFAULT) -> None:
         self.cluster_id = cluster_id
         self.voter_id = voter_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.voter_id, size = unpack_iB(data, pos)
+            self.cluster_id = "" if size else None
+        self.voter_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = TopicData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(TopicData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_i(self.voter_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            TopicData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(TopicData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

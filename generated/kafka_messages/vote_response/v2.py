@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
+import typing
+
 from . import v1
 from .v1 import PartitionData, TopicData, NodeEndpoint
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "VoteResponse"]
 

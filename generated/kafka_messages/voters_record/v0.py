@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Endpoint", "KRaftVersionFeature", "Voter", "VotersRecord"]
 
@@ -49,15 +34,13 @@ class Endpoint(kipwire.Struct):
         port (uint16): Port of the listener.
     """
 
-    __slots__ = ("name", "host", "port")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "text", "H")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "uint16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "", host: str = "", port: int = 0) -> None:
         self.name = name
@@ -65,86 +48,43 @@ class Endpoint(kipwire.Struct):
         self.port = port
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_HB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        packed = pack_Hx(self.port)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Endpoint], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[Endpoint], rows: kipwire.Rows) -> None:
         item: Endpoint
-        while count:
-            rows = Endpoint._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(Endpoint, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.host,
-                    item.port,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(Endpoint, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
-
-                item.port, size = unpack_HB(data, pos)
-                pos += 3
-                if size:
-                    pos = read_tag_section(item, data, pos - 1)
-                else:
-                    item._unknown_tagged_fields = None
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Endpoint], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Endpoint):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            packed = pack_Hx(item.port)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (item.name, item.host, item.port) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -157,43 +97,27 @@ class KRaftVersionFeature(kipwire.Struct):
         max_supported_version (int16): Highest kraft.version level the voter supports.
     """
 
-    __slots__ = ("min_supported_version", "max_supported_version")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
         kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, min_supported_version: int = 0, max_supported_version: int = 0) -> None:
         self.min_supported_version = min_supported_version
         self.max_supported_version = max_supported_version
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[KRaftVersionFeature], int]:
-        items = []
-        for item in map(new, repeat(KRaftVersionFeature, count)):
-            item.min_supported_version, item.max_supported_version, size = unpack_hhB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.min_supported_version, self.max_supported_version, size = unpack_hhB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[KRaftVersionFeature], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, KRaftVersionFeature):
-                raise kipwire.Malformed
-            packed = pack_hhx(item.min_supported_version, item.max_supported_version)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_hhx(self.min_supported_version, self.max_supported_version)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -209,8 +133,6 @@ class Voter(kipwire.Struct):
         kraft_version_feature (KRaftVersionFeature): Range of kraft.version feature levels the voter supports.
     """
 
-    __slots__ = ("voter_id", "voter_directory_id", "endpoints", "kraft_version_feature")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
@@ -224,69 +146,38 @@ class Voter(kipwire.Struct):
             struct=KRaftVersionFeature,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         voter_id: int = 0,
         voter_directory_id: uuid.UUID = ZERO_UUID,
-        endpoints: list[Endpoint] = kipwire.DEFAULT,
-        kraft_version_feature: KRaftVersionFeature = kipwire.DEFAULT,
+        endpoints: list[Endpoint] = DEFAULT,
+        kraft_version_feature: KRaftVersionFeature = DEFAULT,
     ) -> None:
         self.voter_id = voter_id
         self.voter_directory_id = voter_directory_id
-        self.endpoints = [] if endpoints is kipwire.DEFAULT else endpoints
+        self.endpoints = [] if endpoints is DEFAULT else endpoints
         self.kraft_version_feature = (
-            KRaftVersionFeature() if kraft_version_feature is kipwire.DEFAULT else kraft_version_feature
+            KRaftVersionFeature() if kraft_version_feature is DEFAULT else kraft_version_feature
         )
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Voter], int]:
-        items = []
-        for item in map(new, repeat(Voter, count)):
-            item.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
-            pos += 21
-            item.voter_directory_id = uuid_from(voter_directory_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.endpoints, pos = Endpoint._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.endpoints = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.voter_id, voter_directory_id, size = unpack_i16sB(data, pos)
+        pos += 21
+        self.voter_directory_id = uuid_from(voter_directory_id)
+        self.endpoints, pos = read_compact_structs(Endpoint, data, pos, size)
+        self.kraft_version_feature, pos = read_struct(KRaftVersionFeature, data, pos)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            (item.kraft_version_feature,), pos = KRaftVersionFeature._read_many(data, pos, 1)
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Voter], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Voter):
-                raise kipwire.Malformed
-            endpoints = item.endpoints
-            if type(endpoints) is not list:
-                endpoints = as_list(endpoints)
-            size = len(endpoints) + 1
-            add(pack_i16s(item.voter_id, item.voter_directory_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if endpoints:
-                Endpoint._write_many(endpoints, add)
-
-            KRaftVersionFeature._write_many((item.kraft_version_feature,), add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_i16s(self.voter_id, self.voter_directory_id.bytes))
+        write_compact_structs(Endpoint, self.endpoints, add)
+        write_struct(KRaftVersionFeature, self.kraft_version_feature, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -300,8 +191,6 @@ class VotersRecord(kipwire.Message):
         voters ([]Voter): All voters of the quorum.
     """
 
-    __slots__ = ("version", "voters")
-
     NAME = "VotersRecord"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -313,46 +202,23 @@ class VotersRecord(kipwire.Message):
         kipwire.Field("version", "Version", "int16", default=0),
         kipwire.Field("voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, version: int = 0, voters: list[Voter] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, version: int = 0, voters: list[Voter] = DEFAULT) -> None:
         self.version = version
-        self.voters = [] if voters is kipwire.DEFAULT else voters
+        self.voters = [] if voters is DEFAULT else voters
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.version, size = unpack_hB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.version, size = unpack_hB(data, pos)
         pos += 3
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.voters, pos = Voter._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.voters = []
-        else:
-            raise kipwire.Malformed
+        self.voters, pos = read_compact_structs(Voter, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        voters = self.voters
-        if type(voters) is not list:
-            voters = as_list(voters)
-        size = len(voters) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_h(self.version))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if voters:
-            Voter._write_many(voters, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(Voter, self.voters, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

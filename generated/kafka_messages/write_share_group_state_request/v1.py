@@ -4,28 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["StateBatch", "PartitionData", "WriteStateData", "WriteShareGroupStateRequest"]
 
@@ -48,16 +34,14 @@ class StateBatch(kipwire.Struct):
         delivery_count (int16): How many times delivery of these records has been attempted.
     """
 
-    __slots__ = ("first_offset", "last_offset", "delivery_state", "delivery_count")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">qqbhx").iter_unpack
     FIELDS = (
         kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
         kipwire.Field("last_offset", "LastOffset", "int64", default=0),
         kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
         kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self, *, first_offset: int = 0, last_offset: int = 0, delivery_state: int = 0, delivery_count: int = 0
@@ -68,45 +52,21 @@ class StateBatch(kipwire.Struct):
         self.delivery_count = delivery_count
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[StateBatch], int]:
-        item: StateBatch
-        end = pos + 20 * count
-        if count > 3 and data[pos + 19 : end : 20].count(0) == count:
-            items = [*map(new, repeat(StateBatch, count))]
-            rows = StateBatch._ROWS(data[pos:end])
-            for item, (
-                item.first_offset,
-                item.last_offset,
-                item.delivery_state,
-                item.delivery_count,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(StateBatch, count)):
-            item.first_offset, item.last_offset, item.delivery_state, item.delivery_count, size = unpack_qqbhB(
-                data, pos
-            )
-            pos += 20
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.first_offset, self.last_offset, self.delivery_state, self.delivery_count, size = unpack_qqbhB(data, pos)
+        pos += 20
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_qqbhx(self.first_offset, self.last_offset, self.delivery_state, self.delivery_count)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[StateBatch], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, StateBatch):
-                raise kipwire.Malformed
-            packed = pack_qqbhx(item.first_offset, item.last_offset, item.delivery_state, item.delivery_count)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[StateBatch], rows: kipwire.Rows) -> None:
+        item: StateBatch
+        for item, (item.first_offset, item.last_offset, item.delivery_state, item.delivery_count) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -127,8 +87,6 @@ class PartitionData(kipwire.Struct):
         state_batches ([]StateBatch): Ranges of offsets whose delivery state has changed.
     """
 
-    __slots__ = ("partition", "state_epoch", "leader_epoch", "start_offset", "delivery_complete_count", "state_batches")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -138,6 +96,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, ignorable=True),
         kipwire.Field("state_batches", "StateBatches", "[]StateBatch", default=(), struct=StateBatch, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -147,68 +106,33 @@ class PartitionData(kipwire.Struct):
         leader_epoch: int = 0,
         start_offset: int = 0,
         delivery_complete_count: int = -1,
-        state_batches: list[StateBatch] = kipwire.DEFAULT,
+        state_batches: list[StateBatch] = DEFAULT,
     ) -> None:
         self.partition = partition
         self.state_epoch = state_epoch
         self.leader_epoch = leader_epoch
         self.start_offset = start_offset
         self.delivery_complete_count = delivery_complete_count
-        self.state_batches = [] if state_batches is kipwire.DEFAULT else state_batches
+        self.state_batches = [] if state_batches is DEFAULT else state_batches
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionData], int]:
-        items = []
-        for item in map(new, repeat(PartitionData, count)):
-            (
-                item.partition,
-                item.state_epoch,
-                item.leader_epoch,
-                item.start_offset,
-                item.delivery_complete_count,
-                size,
-            ) = unpack_iiiqiB(data, pos)
-            pos += 25
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.state_batches, pos = StateBatch._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.state_batches = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count, size = (
+            unpack_iiiqiB(data, pos)
+        )
+        pos += 25
+        self.state_batches, pos = read_compact_structs(StateBatch, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            state_batches = item.state_batches
-            if type(state_batches) is not list:
-                state_batches = as_list(state_batches)
-            size = len(state_batches) + 1
-            add(
-                pack_iiiqi(
-                    item.partition, item.state_epoch, item.leader_epoch, item.start_offset, item.delivery_complete_count
-                )
+    def _write(self, add: kipwire.Add) -> None:
+        add(
+            pack_iiiqi(
+                self.partition, self.state_epoch, self.leader_epoch, self.start_offset, self.delivery_complete_count
             )
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if state_batches:
-                StateBatch._write_many(state_batches, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        )
+        write_compact_structs(StateBatch, self.state_batches, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -221,61 +145,30 @@ class WriteStateData(kipwire.Struct):
         partitions ([]PartitionData): State to store for single partitions of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
         kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionData] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WriteStateData], int]:
-        items = []
-        for item in map(new, repeat(WriteStateData, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionData._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WriteStateData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WriteStateData):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionData._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionData, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -289,8 +182,6 @@ class WriteShareGroupStateRequest(kipwire.Message):
         topics ([]WriteStateData): State to store, grouped by topic.
     """
 
-    __slots__ = ("group_id", "topics")
-
     NAME = "WriteShareGroupStateRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 85
@@ -303,63 +194,33 @@ class WriteShareGroupStateRequest(kipwire.Message):
         kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
         kipwire.Field("topics", "Topics", "[]WriteStateData", default=(), struct=WriteStateData, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, group_id: str = "", topics: list[WriteStateData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, group_id: str = "", topics: list[WriteStateData] = DEFAULT) -> None:
         self.group_id = group_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_string_size(data, pos)
-            end = pos + size - 1
-            message.group_id = data[pos:end].decode()
-            pos = end
-        elif size:
-            message.group_id = ""
-        else:
-            raise kipwire.Malformed
-
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.group_id = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = WriteStateData._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
+        self.topics, pos = read_compact_structs(WriteStateData, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         group_id = encode_text(self.group_id)
         size = len(group_id) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(group_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            WriteStateData._write_many(topics, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        write_compact_structs(WriteStateData, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

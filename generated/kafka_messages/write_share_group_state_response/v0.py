@@ -4,29 +4,14 @@
 from __future__ import annotations
 
 import struct
+import typing
 import uuid
 
 import kipwire
-from kipwire.rows import MANY, RowReader
+from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["PartitionResult", "WriteStateResult", "WriteShareGroupStateResponse"]
 
@@ -46,15 +31,13 @@ class PartitionResult(kipwire.Struct):
             nothing to add. Default: null.
     """
 
-    __slots__ = ("partition", "error_code", "error_message")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "h", "text")
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, error_code: int = 0, error_message: str | None = None) -> None:
         self.partition = partition
@@ -62,70 +45,36 @@ class PartitionResult(kipwire.Struct):
         self.error_message = error_message
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[PartitionResult], int]:
-        items = []
-        patience = MANY
-        item: PartitionResult
-        while count:
-            rows = PartitionResult._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(PartitionResult, taken))]
-                for (
-                    item,
-                    item.partition,
-                    item.error_code,
-                    item.error_message,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(PartitionResult, taken)):
-                item.partition, item.error_code, size = unpack_ihB(data, pos)
-                pos += 7
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.error_message = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.error_message = ""
-                else:
-                    item.error_message = None
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.error_message = data[pos:end].decode()
+            pos = end
+        else:
+            self.error_message = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionResult):
-                raise kipwire.Malformed
-            if item.error_message is None:
-                error_message = b""
-                size = 0
-            else:
-                error_message = encode_text(item.error_message)
-                size = len(error_message) + 1
-            add(pack_ih(item.partition, item.error_code))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_ih(self.partition, self.error_code))
+        if self.error_message is None:
+            add(b"\0")
+        else:
+            error_message = encode_text(self.error_message)
+            size = len(error_message) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(error_message)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[PartitionResult], rows: kipwire.Rows) -> None:
+        item: PartitionResult
+        for item, (item.partition, item.error_code, item.error_message) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -138,8 +87,6 @@ class WriteStateResult(kipwire.Struct):
         partitions ([]PartitionResult): Results for the single partitions of the topic.
     """
 
-    __slots__ = ("topic_id", "partitions")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
@@ -147,54 +94,25 @@ class WriteStateResult(kipwire.Struct):
             "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID, partitions: list[PartitionResult] = DEFAULT) -> None:
         self.topic_id = topic_id
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WriteStateResult], int]:
-        items = []
-        for item in map(new, repeat(WriteStateResult, count)):
-            topic_id, size = unpack_16sB(data, pos)
-            pos += 17
-            item.topic_id = uuid_from(topic_id)
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = PartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        topic_id, size = unpack_16sB(data, pos)
+        pos += 17
+        self.topic_id = uuid_from(topic_id)
+        self.partitions, pos = read_compact_structs(PartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WriteStateResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WriteStateResult):
-                raise kipwire.Malformed
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_16s(item.topic_id.bytes))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                PartitionResult._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_16s(self.topic_id.bytes))
+        write_compact_structs(PartitionResult, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -205,8 +123,6 @@ class WriteShareGroupStateResponse(kipwire.Message):
     Attributes:
         results ([]WriteStateResult): Results grouped by topic.
     """
-
-    __slots__ = ("results",)
 
     NAME = "WriteShareGroupStateResponse"
     TYPE = "response"
@@ -219,44 +135,21 @@ class WriteShareGroupStateResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("results", "Results", "[]WriteStateResult", default=(), struct=WriteStateResult, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, results: list[WriteStateResult] = kipwire.DEFAULT) -> None:
-        self.results = [] if results is kipwire.DEFAULT else results
+    def __init__(self, *, results: list[WriteStateResult] = DEFAULT) -> None:
+        self.results = [] if results is DEFAULT else results
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.results, pos = WriteStateResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.results = []
-        else:
-            raise kipwire.Malformed
+        self.results, pos = read_compact_structs(WriteStateResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        results = self.results
-        if type(results) is not list:
-            results = as_list(results)
-        size = len(results) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if results:
-            WriteStateResult._write_many(results, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(WriteStateResult, self.results, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

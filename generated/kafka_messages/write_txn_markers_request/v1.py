@@ -4,31 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    PACK_INT32,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["WritableTxnMarkerTopic", "WritableTxnMarker", "WriteTxnMarkersRequest"]
 
@@ -46,98 +27,53 @@ class WritableTxnMarkerTopic(kipwire.Struct):
         partition_indexes ([]int32): Numbers of the partitions of the topic that get the marker.
     """
 
-    __slots__ = ("name", "partition_indexes")
-
     FLEXIBLE = True
-    _ROWS = RowReader("text", "*i")
     FIELDS = (
         kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
         kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partition_indexes: list[int] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partition_indexes: list[int] = DEFAULT) -> None:
         self.name = name
-        self.partition_indexes = [] if partition_indexes is kipwire.DEFAULT else partition_indexes
+        self.partition_indexes = [] if partition_indexes is DEFAULT else partition_indexes
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        partition_indexes = (
+            self.partition_indexes if type(self.partition_indexes) is list else as_list(self.partition_indexes)
+        )
+        size = len(partition_indexes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(PACK_INT32[len(partition_indexes)](*partition_indexes))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopic], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[WritableTxnMarkerTopic], rows: kipwire.Rows) -> None:
         item: WritableTxnMarkerTopic
-        while count:
-            rows = WritableTxnMarkerTopic._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(WritableTxnMarkerTopic, taken))]
-                for (
-                    item,
-                    item.name,
-                    item.partition_indexes,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(WritableTxnMarkerTopic, taken)):
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.name = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.name = ""
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.partition_indexes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.partition_indexes = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WritableTxnMarkerTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WritableTxnMarkerTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partition_indexes = item.partition_indexes
-            if type(partition_indexes) is not list:
-                partition_indexes = as_list(partition_indexes)
-            size = len(partition_indexes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partition_indexes:
-                add(PACK_INT32[len(partition_indexes)](*partition_indexes))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        for item, (item.name, item.partition_indexes) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -154,8 +90,6 @@ class WritableTxnMarker(kipwire.Struct):
             from a replaced coordinator are recognised.
     """
 
-    __slots__ = ("producer_id", "producer_epoch", "transaction_result", "topics", "coordinator_epoch")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
@@ -166,6 +100,7 @@ class WritableTxnMarker(kipwire.Struct):
         ),
         kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -173,61 +108,31 @@ class WritableTxnMarker(kipwire.Struct):
         producer_id: int = 0,
         producer_epoch: int = 0,
         transaction_result: bool = False,
-        topics: list[WritableTxnMarkerTopic] = kipwire.DEFAULT,
+        topics: list[WritableTxnMarkerTopic] = DEFAULT,
         coordinator_epoch: int = 0,
     ) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.transaction_result = transaction_result
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.coordinator_epoch = coordinator_epoch
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarker], int]:
-        items = []
-        for item in map(new, repeat(WritableTxnMarker, count)):
-            item.producer_id, item.producer_epoch, transaction_result, size = unpack_qhBB(data, pos)
-            pos += 12
-            item.transaction_result = FALSE_TRUE[transaction_result]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = WritableTxnMarkerTopic._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, self.producer_epoch, transaction_result, size = unpack_qhBB(data, pos)
+        pos += 12
+        self.transaction_result = FALSE_TRUE[transaction_result]
+        self.topics, pos = read_compact_structs(WritableTxnMarkerTopic, data, pos, size)
+        self.coordinator_epoch, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            item.coordinator_epoch, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WritableTxnMarker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WritableTxnMarker):
-                raise kipwire.Malformed
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(pack_qhB(item.producer_id, item.producer_epoch, BOOL_BYTE[item.transaction_result]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                WritableTxnMarkerTopic._write_many(topics, add)
-
-            packed = pack_ix(item.coordinator_epoch)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_qhB(self.producer_id, self.producer_epoch, BOOL_BYTE[self.transaction_result]))
+        write_compact_structs(WritableTxnMarkerTopic, self.topics, add)
+        packed = pack_ix(self.coordinator_epoch)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -240,8 +145,6 @@ class WriteTxnMarkersRequest(kipwire.Message):
         markers ([]WritableTxnMarker): The markers to write, one entry per finished transaction.
     """
 
-    __slots__ = ("markers",)
-
     NAME = "WriteTxnMarkersRequest"
     TYPE = "request"
     API_KEY: typing.ClassVar[int] = 27
@@ -253,44 +156,21 @@ class WriteTxnMarkersRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("markers", "Markers", "[]WritableTxnMarker", default=(), struct=WritableTxnMarker, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, markers: list[WritableTxnMarker] = kipwire.DEFAULT) -> None:
-        self.markers = [] if markers is kipwire.DEFAULT else markers
+    def __init__(self, *, markers: list[WritableTxnMarker] = DEFAULT) -> None:
+        self.markers = [] if markers is DEFAULT else markers
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.markers, pos = WritableTxnMarker._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.markers = []
-        else:
-            raise kipwire.Malformed
+        self.markers, pos = read_compact_structs(WritableTxnMarker, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        markers = self.markers
-        if type(markers) is not list:
-            markers = as_list(markers)
-        size = len(markers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if markers:
-            WritableTxnMarker._write_many(markers, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(WritableTxnMarker, self.markers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

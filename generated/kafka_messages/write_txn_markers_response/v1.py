@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "WritableTxnMarkerPartitionResult",
@@ -46,55 +32,33 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
         error_code (int16): Outcome of writing the marker to this partition; 0 means no error.
     """
 
-    __slots__ = ("partition_index", "error_code")
-
     FLEXIBLE = True
-    _ROWS = struct.Struct(">ihx").iter_unpack
     FIELDS = (
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0, error_code: int = 0) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerPartitionResult], int]:
-        item: WritableTxnMarkerPartitionResult
-        end = pos + 7 * count
-        if count > 3 and data[pos + 6 : end : 7].count(0) == count:
-            items = [*map(new, repeat(WritableTxnMarkerPartitionResult, count))]
-            rows = WritableTxnMarkerPartitionResult._ROWS(data[pos:end])
-            for item, (
-                item.partition_index,
-                item.error_code,
-            ) in zip(items, rows):
-                item._unknown_tagged_fields = None
-            return items, end
-        items = []
-        for item in map(new, repeat(WritableTxnMarkerPartitionResult, count)):
-            item.partition_index, item.error_code, size = unpack_ihB(data, pos)
-            pos += 7
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.partition_index, self.error_code, size = unpack_ihB(data, pos)
+        pos += 7
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_ihx(self.partition_index, self.error_code)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     @staticmethod
-    def _write_many(items: abc.Sequence[WritableTxnMarkerPartitionResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WritableTxnMarkerPartitionResult):
-                raise kipwire.Malformed
-            packed = pack_ihx(item.partition_index, item.error_code)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _fill(items: list[WritableTxnMarkerPartitionResult], rows: kipwire.Rows) -> None:
+        item: WritableTxnMarkerPartitionResult
+        for item, (item.partition_index, item.error_code) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -106,8 +70,6 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
         name (string): Name of the topic.
         partitions ([]WritableTxnMarkerPartitionResult): Results for the single partitions of the topic.
     """
-
-    __slots__ = ("name", "partitions")
 
     FLEXIBLE = True
     FIELDS = (
@@ -121,70 +83,34 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, name: str = "", partitions: list[WritableTxnMarkerPartitionResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, name: str = "", partitions: list[WritableTxnMarkerPartitionResult] = DEFAULT) -> None:
         self.name = name
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerTopicResult], int]:
-        items = []
-        for item in map(new, repeat(WritableTxnMarkerTopicResult, count)):
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        self.partitions, pos = read_compact_structs(WritableTxnMarkerPartitionResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = WritableTxnMarkerPartitionResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WritableTxnMarkerTopicResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WritableTxnMarkerTopicResult):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                WritableTxnMarkerPartitionResult._write_many(partitions, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        write_compact_structs(WritableTxnMarkerPartitionResult, self.partitions, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -196,8 +122,6 @@ class WritableTxnMarkerResult(kipwire.Struct):
         producer_id (int64): Id of the producer whose transaction the marker ends.
         topics ([]WritableTxnMarkerTopicResult): Results for this marker, grouped by topic.
     """
-
-    __slots__ = ("producer_id", "topics")
 
     FLEXIBLE = True
     FIELDS = (
@@ -211,53 +135,24 @@ class WritableTxnMarkerResult(kipwire.Struct):
             compact=True,
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, producer_id: int = 0, topics: list[WritableTxnMarkerTopicResult] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, producer_id: int = 0, topics: list[WritableTxnMarkerTopicResult] = DEFAULT) -> None:
         self.producer_id = producer_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[WritableTxnMarkerResult], int]:
-        items = []
-        for item in map(new, repeat(WritableTxnMarkerResult, count)):
-            item.producer_id, size = unpack_qB(data, pos)
-            pos += 9
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.topics, pos = WritableTxnMarkerTopicResult._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.topics = []
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.producer_id, size = unpack_qB(data, pos)
+        pos += 9
+        self.topics, pos = read_compact_structs(WritableTxnMarkerTopicResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[WritableTxnMarkerResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, WritableTxnMarkerResult):
-                raise kipwire.Malformed
-            topics = item.topics
-            if type(topics) is not list:
-                topics = as_list(topics)
-            size = len(topics) + 1
-            add(pack_q(item.producer_id))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if topics:
-                WritableTxnMarkerTopicResult._write_many(topics, add)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_q(self.producer_id))
+        write_compact_structs(WritableTxnMarkerTopicResult, self.topics, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -268,8 +163,6 @@ class WriteTxnMarkersResponse(kipwire.Message):
     Attributes:
         markers ([]WritableTxnMarkerResult): Results, one entry per marker of the request.
     """
-
-    __slots__ = ("markers",)
 
     NAME = "WriteTxnMarkersResponse"
     TYPE = "response"
@@ -284,44 +177,21 @@ class WriteTxnMarkersResponse(kipwire.Message):
             "markers", "Markers", "[]WritableTxnMarkerResult", default=(), struct=WritableTxnMarkerResult, compact=True
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, markers: list[WritableTxnMarkerResult] = kipwire.DEFAULT) -> None:
-        self.markers = [] if markers is kipwire.DEFAULT else markers
+    def __init__(self, *, markers: list[WritableTxnMarkerResult] = DEFAULT) -> None:
+        self.markers = [] if markers is DEFAULT else markers
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.markers, pos = WritableTxnMarkerResult._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.markers = []
-        else:
-            raise kipwire.Malformed
+        self.markers, pos = read_compact_structs(WritableTxnMarkerResult, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        markers = self.markers
-        if type(markers) is not list:
-            markers = as_list(markers)
-        size = len(markers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if markers:
-            WritableTxnMarkerResult._write_many(markers, add)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(WritableTxnMarkerResult, self.markers, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new, read_tag_section, write_tag_section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ZkMigrationStateRecord"]
 
@@ -28,8 +24,6 @@ class ZkMigrationStateRecord(kipwire.Message):
             metadata was copied, 2 migration with writes to both sides, 3 completed.
     """
 
-    __slots__ = ("zk_migration_state",)
-
     NAME = "ZkMigrationStateRecord"
     TYPE = "metadata"
     API_KEY: typing.ClassVar[int] = 21
@@ -38,28 +32,20 @@ class ZkMigrationStateRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, zk_migration_state: int = 0) -> None:
         self.zk_migration_state = zk_migration_state
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.zk_migration_state, size = unpack_bB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.zk_migration_state, size = unpack_bB(data, pos)
         pos += 2
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         packed = pack_bx(self.zk_migration_state)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.wire import BOOL_BYTE, as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["MessageAndOffset"]
 
@@ -47,8 +43,6 @@ class MessageAndOffset(kipwire.Message):
         attributes (int8, made of bits): Flags of the message.
     """
 
-    __slots__ = ("offset", "compression_type", "timestamp_type", "unused_bits", "timestamp", "key", "value")
-
     NAME = "MessageAndOffset"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -69,6 +63,7 @@ class MessageAndOffset(kipwire.Message):
         kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -89,11 +84,9 @@ class MessageAndOffset(kipwire.Message):
         self.key = key
         self.value = value
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        message.offset, size = unpack_qi(data, pos)
+        self.offset, size = unpack_qi(data, pos)
         pos += 12
         limit = pos + size
         if not pos <= limit <= bound:
@@ -101,19 +94,19 @@ class MessageAndOffset(kipwire.Message):
         (crc,) = unpack_I(data, pos)
         pos += 4
         magic_at = pos
-        magic, attributes, message.timestamp, size = unpack_bBqi(data, pos)
+        magic, attributes, self.timestamp, size = unpack_bBqi(data, pos)
         pos += 14
         if magic != 1:
             raise kipwire.Malformed
-        message.compression_type = attributes & 0x7
-        message.timestamp_type = bool(attributes & 0x8)
-        message.unused_bits = attributes >> 4 & 0xF
+        self.compression_type = attributes & 0x7
+        self.timestamp_type = bool(attributes & 0x8)
+        self.unused_bits = attributes >> 4 & 0xF
         if size >= 0:
             stop = pos + size
-            message.key = data[pos:stop]
+            self.key = data[pos:stop]
             pos = stop
         elif size == -1:
-            message.key = None
+            self.key = None
         else:
             raise kipwire.Malformed
 
@@ -121,10 +114,10 @@ class MessageAndOffset(kipwire.Message):
         pos += 4
         if size >= 0:
             stop = pos + size
-            message.value = data[pos:stop]
+            self.value = data[pos:stop]
             pos = stop
         elif size == -1:
-            message.value = None
+            self.value = None
         else:
             raise kipwire.Malformed
 
@@ -132,9 +125,9 @@ class MessageAndOffset(kipwire.Message):
             raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_q(self.offset))
@@ -147,9 +140,7 @@ class MessageAndOffset(kipwire.Message):
             key = b""
             size = -1
         else:
-            key = self.key
-            if type(key) is not bytes:
-                key = as_bytes(key)
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
             size = len(key)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
@@ -163,9 +154,7 @@ class MessageAndOffset(kipwire.Message):
             value = b""
             size = -1
         else:
-            value = self.value
-            if type(value) is not bytes:
-                value = as_bytes(value)
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
         add(pack_i(size))
         add(value)

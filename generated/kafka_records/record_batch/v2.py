@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.wire import BOOL_BYTE, as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["RecordBatch"]
 
@@ -35,14 +31,14 @@ class RecordBatch(kipwire.Message):
         partition_leader_epoch (int32): Number of the leadership under which the batch was appended; -1 from producers.
             The broker sets it, so no checksum covers it. Default: -1.
         compression_type (int16, 3 bits): How the records are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4, 4 zstd.
-        timestamp_type (bool): Who set the timestamps: false the producer, true the broker, which then is MaxTimestamp
+        timestamp_type (bool): Who set the timestamps: false the producer, true the broker, which then is max_timestamp
             for all records.
         is_transactional (bool): Whether the batch is part of a transaction.
         is_control (bool): Whether the records are control records, which applications do not see.
-        has_delete_horizon (bool): Whether BaseTimestamp is the time from which compaction may remove the batch's
+        has_delete_horizon (bool): Whether base_timestamp is the time from which compaction may remove the batch's
             tombstones and markers (KIP-534).
         unused_bits (int16, 9 bits): Without meaning as yet. Kafka writes 0 and does not look at them, so they are kept.
-        last_offset_delta (int32): The batch ends at BaseOffset + LastOffsetDelta. It stays when compaction removes
+        last_offset_delta (int32): The batch ends at base_offset + last_offset_delta. It stays when compaction removes
             records.
         base_timestamp (int64): Milliseconds since 1970 that the records' TimestampDelta counts from.
         max_timestamp (int64): Highest timestamp of the records, in milliseconds since 1970.
@@ -51,31 +47,12 @@ class RecordBatch(kipwire.Message):
         base_sequence (int32): Number of the first record among all of that producer's in the partition; 0 follows
             2147483647; -1 for others. Default: -1.
         records_count (int32): How many records there are.
-        records (bytes): The records, compressed together if CompressionType says so.
+        records (bytes): The records, compressed together if compression_type says so.
         batch_length (int32, computed size): Bytes of the batch behind this field.
         magic (int8, always 2): Number of the message format.
         crc (uint32, computed crc32c): CRC-32C of everything behind it.
         attributes (int16, made of bits): Flags of the batch.
     """
-
-    __slots__ = (
-        "base_offset",
-        "partition_leader_epoch",
-        "compression_type",
-        "timestamp_type",
-        "is_transactional",
-        "is_control",
-        "has_delete_horizon",
-        "unused_bits",
-        "last_offset_delta",
-        "base_timestamp",
-        "max_timestamp",
-        "producer_id",
-        "producer_epoch",
-        "base_sequence",
-        "records_count",
-        "records",
-    )
 
     NAME = "RecordBatch"
     TYPE = "layout"
@@ -106,6 +83,7 @@ class RecordBatch(kipwire.Message):
         kipwire.Field("records_count", "RecordsCount", "int32", default=0),
         kipwire.Field("records", "Records", "bytes", default=b"", prefix="rest"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -144,50 +122,46 @@ class RecordBatch(kipwire.Message):
         self.records_count = records_count
         self.records = records
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        message.base_offset, size = unpack_qi(data, pos)
+        self.base_offset, size = unpack_qi(data, pos)
         pos += 12
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.partition_leader_epoch, magic, crc = unpack_ibI(data, pos)
+        self.partition_leader_epoch, magic, crc = unpack_ibI(data, pos)
         pos += 9
         if magic != 2:
             raise kipwire.Malformed
         attributes_at = pos
         (
             attributes,
-            message.last_offset_delta,
-            message.base_timestamp,
-            message.max_timestamp,
-            message.producer_id,
-            message.producer_epoch,
-            message.base_sequence,
-            message.records_count,
+            self.last_offset_delta,
+            self.base_timestamp,
+            self.max_timestamp,
+            self.producer_id,
+            self.producer_epoch,
+            self.base_sequence,
+            self.records_count,
         ) = unpack_Hiqqqhii(data, pos)
         pos += 40
-        message.compression_type = attributes & 0x7
-        message.timestamp_type = bool(attributes & 0x8)
-        message.is_transactional = bool(attributes & 0x10)
-        message.is_control = bool(attributes & 0x20)
-        message.has_delete_horizon = bool(attributes & 0x40)
-        message.unused_bits = attributes >> 7 & 0x1FF
+        self.compression_type = attributes & 0x7
+        self.timestamp_type = bool(attributes & 0x8)
+        self.is_transactional = bool(attributes & 0x10)
+        self.is_control = bool(attributes & 0x20)
+        self.has_delete_horizon = bool(attributes & 0x40)
+        self.unused_bits = attributes >> 7 & 0x1FF
         stop = limit
         if stop < pos:
             raise kipwire.Malformed
-        message.records = data[pos:stop]
+        self.records = data[pos:stop]
         pos = stop
 
-        if pos != limit:
-            raise kipwire.Malformed
         if checksums.crc32c(data[attributes_at:pos]) != crc:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_q(self.base_offset))
@@ -221,9 +195,7 @@ class RecordBatch(kipwire.Message):
                 self.records_count,
             )
         )
-        records = self.records
-        if type(records) is not bytes:
-            records = as_bytes(records)
+        records = self.records if type(self.records) is bytes else as_bytes(self.records)
         add(records)
 
         parts[crc_at] = pack_I(checksums.crc32c(b"".join(parts[attributes_at:])))

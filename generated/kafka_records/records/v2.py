@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
+from kipwire.arrays import read_bounded_structs, write_elements
 from kipwire.varints import VARINTS
-from kipwire.wire import as_bytes, as_list, encode_text, new, read_varint, write_packed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, as_bytes, as_list, encode_text, read_varint, write_packed
 
 __all__ = ["RecordHeader", "Record", "Records"]
 
@@ -28,79 +25,67 @@ class RecordHeader(kipwire.Struct):
         value (bytes, nullable): Whatever the sender put there. Default: null.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "string", default="", prefix="varint"),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "", value: bytes | None = None) -> None:
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[RecordHeader], int]:
-        items: list[RecordHeader] = []
-        while pos < bound and len(items) != count:
-            item = new(RecordHeader)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                stop = pos + (size >> 1)
-                item.key = data[pos:stop].decode()
-                pos = stop
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                raise kipwire.Malformed
+                size, pos = read_varint(data, pos, 32)
+        if not size & 1:
+            stop = pos + (size >> 1)
+            self.key = data[pos:stop].decode()
+            pos = stop
+        else:
+            raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                stop = pos + (size >> 1)
-                item.value = data[pos:stop]
-                pos = stop
-            elif size == 1:
-                item.value = None
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+                size, pos = read_varint(data, pos, 32)
+        if not size & 1:
+            stop = pos + (size >> 1)
+            self.value = data[pos:stop]
+            pos = stop
+        elif size == 1:
+            self.value = None
+        else:
+            raise kipwire.Malformed
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[RecordHeader], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, RecordHeader):
-                raise kipwire.Malformed
-            key = encode_text(item.key)
-            size = len(key)
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-            add(key)
+    def _write(self, add: kipwire.Add) -> None:
+        key = encode_text(self.key)
+        size = len(key)
+        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(key)
 
-            if item.value is None:
-                value = b""
-                size = -1
-            else:
-                value = item.value
-                if type(value) is not bytes:
-                    value = as_bytes(value)
-                size = len(value)
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-            add(value)
+        if self.value is None:
+            value = b""
+            size = -1
+        else:
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            size = len(value)
+        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(value)
 
 
 class Record(kipwire.Struct):
@@ -117,8 +102,6 @@ class Record(kipwire.Struct):
         length (int32, computed size): Bytes of the record behind this field.
     """
 
-    __slots__ = ("attributes", "timestamp_delta", "offset_delta", "key", "value", "headers")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="packed32", role="size"),
@@ -129,6 +112,7 @@ class Record(kipwire.Struct):
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
         kipwire.Field("headers", "Headers", "[]RecordHeader", default=(), struct=RecordHeader, prefix="varint"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -138,171 +122,158 @@ class Record(kipwire.Struct):
         offset_delta: int = 0,
         key: bytes | None = None,
         value: bytes | None = None,
-        headers: list[RecordHeader] = kipwire.DEFAULT,
+        headers: list[RecordHeader] = DEFAULT,
     ) -> None:
         self.attributes = attributes
         self.timestamp_delta = timestamp_delta
         self.offset_delta = offset_delta
         self.key = key
         self.value = value
-        self.headers = [] if headers is kipwire.DEFAULT else headers
+        self.headers = [] if headers is DEFAULT else headers
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[Record], int]:
-        items: list[Record] = []
-        while pos < bound and len(items) != count:
-            item = new(Record)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if size & 1:
-                raise kipwire.Malformed
-            size >>= 1
-            limit = pos + size
-            if not pos <= limit <= bound:
-                raise kipwire.Malformed
-
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
             byte = data[pos]
-            item.attributes = byte if byte < 128 else byte - 256
-            pos += 1
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 64)
-            item.timestamp_delta = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            item.offset_delta = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                stop = pos + (size >> 1)
-                item.key = data[pos:stop]
-                pos = stop
-            elif size == 1:
-                item.key = None
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                raise kipwire.Malformed
+                size, pos = read_varint(data, pos, 32)
+        if size & 1:
+            raise kipwire.Malformed
+        size >>= 1
+        limit = pos + size
+        if not pos <= limit <= bound:
+            raise kipwire.Malformed
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                stop = pos + (size >> 1)
-                item.value = data[pos:stop]
-                pos = stop
-            elif size == 1:
-                item.value = None
+        byte = data[pos]
+        self.attributes = byte if byte < 128 else byte - 256
+        pos += 1
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                raise kipwire.Malformed
+                size, pos = read_varint(data, pos, 64)
+        self.timestamp_delta = (size >> 1) ^ -(size & 1)
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                number = size >> 1
-                if number:
-                    item.headers, pos = RecordHeader._read_many(data, pos, limit, number)
-                    if len(item.headers) != number:
-                        raise kipwire.Malformed
-                else:
-                    item.headers = []
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                raise kipwire.Malformed
+                size, pos = read_varint(data, pos, 32)
+        self.offset_delta = (size >> 1) ^ -(size & 1)
 
-            if pos != limit:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[Record], give: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Record):
-                raise kipwire.Malformed
-            parts: list[bytes] = []
-            add = parts.append
-            add(pack_b(item.attributes))
-            number = (item.timestamp_delta << 1) ^ (item.timestamp_delta >> 63)
-            add(VARINTS[number] if 0 <= number < 16384 else write_packed(item.timestamp_delta, 64))
-
-            number = (item.offset_delta << 1) ^ (item.offset_delta >> 31)
-            add(VARINTS[number] if 0 <= number < 16384 else write_packed(item.offset_delta, 32))
-
-            if item.key is None:
-                key = b""
-                size = -1
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                key = item.key
-                if type(key) is not bytes:
-                    key = as_bytes(key)
-                size = len(key)
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-            add(key)
+                size, pos = read_varint(data, pos, 32)
+        if not size & 1:
+            stop = pos + (size >> 1)
+            self.key = data[pos:stop]
+            pos = stop
+        elif size == 1:
+            self.key = None
+        else:
+            raise kipwire.Malformed
 
-            if item.value is None:
-                value = b""
-                size = -1
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                value = item.value
-                if type(value) is not bytes:
-                    value = as_bytes(value)
-                size = len(value)
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-            add(value)
+                size, pos = read_varint(data, pos, 32)
+        if not size & 1:
+            stop = pos + (size >> 1)
+            self.value = data[pos:stop]
+            pos = stop
+        elif size == 1:
+            self.value = None
+        else:
+            raise kipwire.Malformed
 
-            headers = item.headers
-            if type(headers) is not list:
-                headers = as_list(headers)
-            size = len(headers)
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-            if headers:
-                RecordHeader._write_many(headers, add)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        if not size & 1:
+            number = size >> 1
+            if number:
+                self.headers, pos = read_bounded_structs(RecordHeader, data, pos, limit, number)
+                if len(self.headers) != number:
+                    raise kipwire.Malformed
+            else:
+                self.headers = []
+        else:
+            raise kipwire.Malformed
 
-            body = b"".join(parts)
-            size = len(body)
-            number = size << 1
-            give(VARINTS[number] if number < 16384 else write_packed(size, 32))
-            give(body)
+        if pos != limit:
+            raise kipwire.Malformed
+        return pos
+
+    def _write(self, give: kipwire.Add) -> None:
+        parts: list[bytes] = []
+        add = parts.append
+        add(pack_b(self.attributes))
+        number = (self.timestamp_delta << 1) ^ (self.timestamp_delta >> 63)
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.timestamp_delta, 64))
+
+        number = (self.offset_delta << 1) ^ (self.offset_delta >> 31)
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.offset_delta, 32))
+
+        if self.key is None:
+            key = b""
+            size = -1
+        else:
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            size = len(key)
+        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(key)
+
+        if self.value is None:
+            value = b""
+            size = -1
+        else:
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            size = len(value)
+        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(value)
+
+        headers = self.headers
+        if type(headers) is not list:
+            headers = as_list(headers)
+        size = len(headers)
+        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        if headers:
+            write_elements(RecordHeader, headers, add)
+
+        body = b"".join(parts)
+        size = len(body)
+        number = size << 1
+        give(VARINTS[number] if number < 16384 else write_packed(size, 32))
+        give(body)
 
 
 class Records(kipwire.Message):
@@ -312,8 +283,6 @@ class Records(kipwire.Message):
         records ([]Record): The records; the batch says how many.
     """
 
-    __slots__ = ("records",)
-
     NAME = "Records"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -322,25 +291,24 @@ class Records(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (kipwire.Field("records", "Records", "[]Record", default=(), struct=Record, prefix="rest"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, records: list[Record] = kipwire.DEFAULT) -> None:
-        self.records = [] if records is kipwire.DEFAULT else records
+    def __init__(self, *, records: list[Record] = DEFAULT) -> None:
+        self.records = [] if records is DEFAULT else records
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         stop = bound
         if stop < pos:
             raise kipwire.Malformed
-        message.records, pos = Record._read_many(data, pos, stop, -1)
+        self.records, pos = read_bounded_structs(Record, data, pos, stop)
         if pos != stop:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         records = self.records
         if type(records) is not list:
             records = as_list(records)
         if records:
-            Record._write_many(records, add)
+            write_elements(Record, records, add)

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["CommonRequestFields"]
 
@@ -36,8 +32,6 @@ class CommonRequestFields(kipwire.Message):
         size (int32, computed size): Bytes of the request behind this field.
     """
 
-    __slots__ = ("request_type_id", "version_id", "correlation_id", "client_id", "body")
-
     NAME = "CommonRequestFields"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -53,6 +47,7 @@ class CommonRequestFields(kipwire.Message):
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -69,20 +64,18 @@ class CommonRequestFields(kipwire.Message):
         self.client_id = client_id
         self.body = body
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.request_type_id, message.version_id, message.correlation_id, size = unpack_hhih(data, pos)
+        self.request_type_id, self.version_id, self.correlation_id, size = unpack_hhih(data, pos)
         pos += 10
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -90,14 +83,11 @@ class CommonRequestFields(kipwire.Message):
         stop = limit
         if stop < pos:
             raise kipwire.Malformed
-        message.body = data[pos:stop]
+        self.body = data[pos:stop]
         pos = stop
+        return pos
 
-        if pos != limit:
-            raise kipwire.Malformed
-        return message, pos
-
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         client_id = encode_text(self.client_id)
@@ -105,9 +95,7 @@ class CommonRequestFields(kipwire.Message):
         add(pack_hhih(self.request_type_id, self.version_id, self.correlation_id, size))
         add(client_id)
 
-        body_ = self.body
-        if type(body_) is not bytes:
-            body_ = as_bytes(body_)
+        body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
         add(body_)
 
         body = b"".join(parts)

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import as_bytes
 
 __all__ = ["CommonResponseFields"]
 
@@ -33,8 +29,6 @@ class CommonResponseFields(kipwire.Message):
         size (int32, computed size): Bytes of the response behind this field.
     """
 
-    __slots__ = ("correlation_id", "version_id", "error", "body")
-
     NAME = "CommonResponseFields"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -49,6 +43,7 @@ class CommonResponseFields(kipwire.Message):
         kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, correlation_id: int = 0, version_id: int = 0, error: int = 0, body: bytes = b"") -> None:
         self.correlation_id = correlation_id
@@ -56,34 +51,27 @@ class CommonResponseFields(kipwire.Message):
         self.error = error
         self.body = body
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.correlation_id, message.version_id, message.error = unpack_ihh(data, pos)
+        self.correlation_id, self.version_id, self.error = unpack_ihh(data, pos)
         pos += 8
         stop = limit
         if stop < pos:
             raise kipwire.Malformed
-        message.body = data[pos:stop]
+        self.body = data[pos:stop]
         pos = stop
+        return pos
 
-        if pos != limit:
-            raise kipwire.Malformed
-        return message, pos
-
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_ihh(self.correlation_id, self.version_id, self.error))
-        body_ = self.body
-        if type(body_) is not bytes:
-            body_ = as_bytes(body_)
+        body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
         add(body_)
 
         body = b"".join(parts)

@@ -4,15 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.wire import BOOL_BYTE, as_bytes, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["CompressedMessageSet"]
 
@@ -34,7 +30,7 @@ class CompressedMessageSet(kipwire.Message):
         compression_type (int16, 3 bits): How the messages are compressed: 0 not at all, 1 gzip, 2 snappy, 3 lz4.
         timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
         is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
-        offset_delta (int32): The next set starts at Offset + OffsetDelta. It stays when compaction removes messages.
+        offset_delta (int32): The next set starts at Offset + offset_delta. It stays when compaction removes messages.
         max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970.
         pid (int64): Id of the producer.
         epoch (int16): Incarnation of the producer; 0 follows 32767.
@@ -47,19 +43,6 @@ class CompressedMessageSet(kipwire.Message):
         magic (int8, always 2): Number of the message format.
         attributes (int16, made of bits): Flags of the set.
     """
-
-    __slots__ = (
-        "offset",
-        "compression_type",
-        "timestamp_type",
-        "is_transactional",
-        "offset_delta",
-        "max_timestamp",
-        "pid",
-        "epoch",
-        "sequence",
-        "compressed_messages",
-    )
 
     NAME = "CompressedMessageSet"
     TYPE = "layout"
@@ -84,6 +67,7 @@ class CompressedMessageSet(kipwire.Message):
         kipwire.Field("sequence", "Sequence", "int32", default=0),
         kipwire.Field("compressed_messages", "CompressedMessages", "bytes", default=b"", prefix="rest"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -110,11 +94,9 @@ class CompressedMessageSet(kipwire.Message):
         self.sequence = sequence
         self.compressed_messages = compressed_messages
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        message.offset, size = unpack_qi(data, pos)
+        self.offset, size = unpack_qi(data, pos)
         pos += 12
         limit = pos + size
         if not pos <= limit <= bound:
@@ -122,30 +104,28 @@ class CompressedMessageSet(kipwire.Message):
         (crc,) = unpack_I(data, pos)
         pos += 4
         magic_at = pos
-        magic, attributes, message.offset_delta, message.max_timestamp, message.pid, message.epoch, message.sequence = (
-            unpack_bHiqqhi(data, pos)
+        magic, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence = unpack_bHiqqhi(
+            data, pos
         )
         pos += 29
         if magic != 2:
             raise kipwire.Malformed
         if attributes & 0xFFE0:
             raise kipwire.Malformed
-        message.compression_type = attributes & 0x7
-        message.timestamp_type = bool(attributes & 0x8)
-        message.is_transactional = bool(attributes & 0x10)
+        self.compression_type = attributes & 0x7
+        self.timestamp_type = bool(attributes & 0x8)
+        self.is_transactional = bool(attributes & 0x10)
         stop = limit
         if stop < pos:
             raise kipwire.Malformed
-        message.compressed_messages = data[pos:stop]
+        self.compressed_messages = data[pos:stop]
         pos = stop
 
-        if pos != limit:
-            raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_q(self.offset))
@@ -158,9 +138,9 @@ class CompressedMessageSet(kipwire.Message):
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
         add(pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence))
-        compressed_messages = self.compressed_messages
-        if type(compressed_messages) is not bytes:
-            compressed_messages = as_bytes(compressed_messages)
+        compressed_messages = (
+            self.compressed_messages if type(self.compressed_messages) is bytes else as_bytes(self.compressed_messages)
+        )
         add(compressed_messages)
 
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))

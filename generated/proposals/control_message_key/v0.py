@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["ControlMessageKey"]
 
@@ -27,8 +22,6 @@ class ControlMessageKey(kipwire.Message):
         version (int16, always 0): Version of this schema. The draft gives no number; the first is 0.
     """
 
-    __slots__ = ("control_message_type",)
-
     NAME = "ControlMessageKey"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -40,19 +33,18 @@ class ControlMessageKey(kipwire.Message):
         kipwire.Field("version", "Version", "int16", role="constant", default=0),
         kipwire.Field("control_message_type", "ControlMessageType", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, control_message_type: int = 0) -> None:
         self.control_message_type = control_message_type
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        version, message.control_message_type = unpack_hh(data, pos)
+        version, self.control_message_type = unpack_hh(data, pos)
         pos += 4
         if version != 0:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_hh(0, self.control_message_type))

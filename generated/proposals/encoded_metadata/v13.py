@@ -4,32 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_packed,
-    read_packed_array,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_packed,
-    write_packed_array,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed, read_packed_array
+from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_packed, write_packed_array
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -47,8 +28,6 @@ class EncodedMetadataBroker(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if none is set. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field(
@@ -58,6 +37,7 @@ class EncodedMetadataBroker(kipwire.Struct):
         kipwire.Field("port", "Port", "int32", default=0, encoding="packed32"),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -66,87 +46,56 @@ class EncodedMetadataBroker(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
-        items = []
-        for item in map(new, repeat(EncodedMetadataBroker, count)):
-            size = data[pos]
-            pos += 1
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.node_id, pos = read_packed(data, pos, 32)
+        else:
+            self.node_id = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.port, pos = read_packed(data, pos, 32)
+        else:
+            self.port = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if size > 1:
             if size > 127:
-                item.node_id, pos = read_packed(data, pos, 32)
-            else:
-                item.node_id = (size >> 1) ^ -(size & 1)
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.host = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.host = ""
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.port, pos = read_packed(data, pos, 32)
-            else:
-                item.port = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.rack = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.rack = ""
-            else:
-                item.rack = None
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataBroker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataBroker):
-                raise kipwire.Malformed
-            number = (item.node_id << 1) ^ (item.node_id >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.node_id, 32))
-
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            number = (item.port << 1) ^ (item.port >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.port, 32))
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
+    def _write(self, add: kipwire.Add) -> None:
+        number = (self.node_id << 1) ^ (self.node_id >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.node_id, 32))
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        number = (self.port << 1) ^ (self.port >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.port, 32))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -165,16 +114,6 @@ class EncodedMetadataPartition(kipwire.Struct):
         isr_nodes ([]int32, packed32): Brokers whose replicas are in sync with the leader.
         offline_replicas ([]int32, packed32): Brokers whose replica is offline.
     """
-
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "offline_replicas",
-    )
 
     FLEXIBLE = True
     FIELDS = (
@@ -205,6 +144,7 @@ class EncodedMetadataPartition(kipwire.Struct):
             entity_type="brokerId",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -213,137 +153,86 @@ class EncodedMetadataPartition(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = kipwire.DEFAULT,
-        isr_nodes: list[int] = kipwire.DEFAULT,
-        offline_replicas: list[int] = kipwire.DEFAULT,
+        replica_nodes: list[int] = DEFAULT,
+        isr_nodes: list[int] = DEFAULT,
+        offline_replicas: list[int] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is kipwire.DEFAULT else replica_nodes
-        self.isr_nodes = [] if isr_nodes is kipwire.DEFAULT else isr_nodes
-        self.offline_replicas = [] if offline_replicas is kipwire.DEFAULT else offline_replicas
+        self.replica_nodes = [] if replica_nodes is DEFAULT else replica_nodes
+        self.isr_nodes = [] if isr_nodes is DEFAULT else isr_nodes
+        self.offline_replicas = [] if offline_replicas is DEFAULT else offline_replicas
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
-        items = []
-        for item in map(new, repeat(EncodedMetadataPartition, count)):
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.error_code, pos = read_packed(data, pos, 16)
-            else:
-                item.error_code = (size >> 1) ^ -(size & 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.error_code, pos = read_packed(data, pos, 16)
+        else:
+            self.error_code = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.partition_index, pos = read_packed(data, pos, 32)
+        else:
+            self.partition_index = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.leader_id, pos = read_packed(data, pos, 32)
+        else:
+            self.leader_id = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.leader_epoch, pos = read_packed(data, pos, 32)
+        else:
+            self.leader_epoch = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replica_nodes, pos = read_packed_array(data, pos, size - 1, 32)
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr_nodes, pos = read_packed_array(data, pos, size - 1, 32)
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.offline_replicas, pos = read_packed_array(data, pos, size - 1, 32)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.partition_index, pos = read_packed(data, pos, 32)
-            else:
-                item.partition_index = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.leader_id, pos = read_packed(data, pos, 32)
-            else:
-                item.leader_id = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.leader_epoch, pos = read_packed(data, pos, 32)
-            else:
-                item.leader_epoch = (size >> 1) ^ -(size & 1)
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.replica_nodes, pos = read_packed_array(data, pos, size - 1, 32)
-            elif size == 1:
-                item.replica_nodes = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.isr_nodes, pos = read_packed_array(data, pos, size - 1, 32)
-            elif size == 1:
-                item.isr_nodes = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.offline_replicas, pos = read_packed_array(data, pos, size - 1, 32)
-            elif size == 1:
-                item.offline_replicas = []
-            else:
-                raise kipwire.Malformed
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataPartition):
-                raise kipwire.Malformed
-            number = (item.error_code << 1) ^ (item.error_code >> 15)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.error_code, 16))
-
-            number = (item.partition_index << 1) ^ (item.partition_index >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.partition_index, 32))
-
-            number = (item.leader_id << 1) ^ (item.leader_id >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.leader_id, 32))
-
-            number = (item.leader_epoch << 1) ^ (item.leader_epoch >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.leader_epoch, 32))
-
-            replica_nodes = item.replica_nodes
-            if type(replica_nodes) is not list:
-                replica_nodes = as_list(replica_nodes)
-            size = len(replica_nodes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if replica_nodes:
-                add(write_packed_array(replica_nodes, 32))
-
-            isr_nodes = item.isr_nodes
-            if type(isr_nodes) is not list:
-                isr_nodes = as_list(isr_nodes)
-            size = len(isr_nodes) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if isr_nodes:
-                add(write_packed_array(isr_nodes, 32))
-
-            offline_replicas = item.offline_replicas
-            if type(offline_replicas) is not list:
-                offline_replicas = as_list(offline_replicas)
-            size = len(offline_replicas) + 1
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if offline_replicas:
-                add(write_packed_array(offline_replicas, 32))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        number = (self.error_code << 1) ^ (self.error_code >> 15)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.error_code, 16))
+        number = (self.partition_index << 1) ^ (self.partition_index >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.partition_index, 32))
+        number = (self.leader_id << 1) ^ (self.leader_id >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_id, 32))
+        number = (self.leader_epoch << 1) ^ (self.leader_epoch >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_epoch, 32))
+        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        size = len(replica_nodes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(write_packed_array(replica_nodes, 32))
+        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        size = len(isr_nodes) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(write_packed_array(isr_nodes, 32))
+        offline_replicas = (
+            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+        )
+        size = len(offline_replicas) + 1
+        add(ONE_BYTE[size] if size < 128 else write_size(size))
+        add(write_packed_array(offline_replicas, 32))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -359,8 +248,6 @@ class EncodedMetadataTopic(kipwire.Struct):
         topic_authorized_operations (int32, packed32): Bit field of the operations that the caller may perform on the
             topic; -2147483648 if not asked for. Default: -2147483648.
     """
-
-    __slots__ = ("error_code", "name", "is_internal", "partitions", "topic_authorized_operations")
 
     FLEXIBLE = True
     FIELDS = (
@@ -383,6 +270,7 @@ class EncodedMetadataTopic(kipwire.Struct):
             encoding="packed32",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -390,96 +278,55 @@ class EncodedMetadataTopic(kipwire.Struct):
         error_code: int = 0,
         name: str = "",
         is_internal: bool = False,
-        partitions: list[EncodedMetadataPartition] = kipwire.DEFAULT,
+        partitions: list[EncodedMetadataPartition] = DEFAULT,
         topic_authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.name = name
         self.is_internal = is_internal
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataTopic], int]:
-        items = []
-        for item in map(new, repeat(EncodedMetadataTopic, count)):
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.error_code, pos = read_packed(data, pos, 16)
-            else:
-                item.error_code = (size >> 1) ^ -(size & 1)
+    def _read(self, data: bytes, pos: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.error_code, pos = read_packed(data, pos, 16)
+        else:
+            self.error_code = (size >> 1) ^ -(size & 1)
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        is_internal, size = unpack_BB(data, pos)
+        pos += 2
+        self.is_internal = FALSE_TRUE[is_internal]
+        self.partitions, pos = read_compact_structs(EncodedMetadataPartition, data, pos, size)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.topic_authorized_operations, pos = read_packed(data, pos, 32)
+        else:
+            self.topic_authorized_operations = (size >> 1) ^ -(size & 1)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-            size = data[pos]
-            pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
-
-            is_internal, size = unpack_BB(data, pos)
-            pos += 2
-            item.is_internal = FALSE_TRUE[is_internal]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = EncodedMetadataPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.topic_authorized_operations, pos = read_packed(data, pos, 32)
-            else:
-                item.topic_authorized_operations = (size >> 1) ^ -(size & 1)
-
-            if data[pos]:
-                pos = read_tag_section(item, data, pos)
-            else:
-                item._unknown_tagged_fields = None
-                pos += 1
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataTopic):
-                raise kipwire.Malformed
-            number = (item.error_code << 1) ^ (item.error_code >> 15)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.error_code, 16))
-
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_B(BOOL_BYTE[item.is_internal]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                EncodedMetadataPartition._write_many(partitions, add)
-
-            number = (item.topic_authorized_operations << 1) ^ (item.topic_authorized_operations >> 31)
-            add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(item.topic_authorized_operations, 32))
-
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        number = (self.error_code << 1) ^ (self.error_code >> 15)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.error_code, 16))
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_B(BOOL_BYTE[self.is_internal]))
+        write_compact_structs(EncodedMetadataPartition, self.partitions, add)
+        number = (self.topic_authorized_operations << 1) ^ (self.topic_authorized_operations >> 31)
+        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.topic_authorized_operations, 32))
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -499,15 +346,6 @@ class EncodedMetadata(kipwire.Message):
         cluster_authorized_operations (int32, packed32): Bit field of the operations that the caller may perform on the
             cluster; -2147483648 if not asked for. Default: -2147483648.
     """
-
-    __slots__ = (
-        "throttle_time_ms",
-        "brokers",
-        "cluster_id",
-        "controller_id",
-        "topics",
-        "cluster_authorized_operations",
-    )
 
     NAME = "EncodedMetadata"
     TYPE = "data"
@@ -542,129 +380,80 @@ class EncodedMetadata(kipwire.Message):
             encoding="packed32",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
-        brokers: list[EncodedMetadataBroker] = kipwire.DEFAULT,
+        brokers: list[EncodedMetadataBroker] = DEFAULT,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[EncodedMetadataTopic] = kipwire.DEFAULT,
+        topics: list[EncodedMetadataTopic] = DEFAULT,
         cluster_authorized_operations: int = -2147483648,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.brokers = [] if brokers is kipwire.DEFAULT else brokers
+        self.brokers = [] if brokers is DEFAULT else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.cluster_authorized_operations = cluster_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         size = data[pos]
         pos += 1
         if size > 127:
-            message.throttle_time_ms, pos = read_packed(data, pos, 32)
+            self.throttle_time_ms, pos = read_packed(data, pos, 32)
         else:
-            message.throttle_time_ms = (size >> 1) ^ -(size & 1)
-
+            self.throttle_time_ms = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.brokers, pos = EncodedMetadataBroker._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.brokers = []
-        else:
-            raise kipwire.Malformed
-
+        self.brokers, pos = read_compact_structs(EncodedMetadataBroker, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
+            self.cluster_id = "" if size else None
         size = data[pos]
         pos += 1
         if size > 127:
-            message.controller_id, pos = read_packed(data, pos, 32)
+            self.controller_id, pos = read_packed(data, pos, 32)
         else:
-            message.controller_id = (size >> 1) ^ -(size & 1)
-
+            self.controller_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = EncodedMetadataTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
+        self.topics, pos = read_compact_structs(EncodedMetadataTopic, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 127:
-            message.cluster_authorized_operations, pos = read_packed(data, pos, 32)
+            self.cluster_authorized_operations, pos = read_packed(data, pos, 32)
         else:
-            message.cluster_authorized_operations = (size >> 1) ^ -(size & 1)
+            self.cluster_authorized_operations = (size >> 1) ^ -(size & 1)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         number = (self.throttle_time_ms << 1) ^ (self.throttle_time_ms >> 31)
         add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.throttle_time_ms, 32))
-
-        brokers = self.brokers
-        if type(brokers) is not list:
-            brokers = as_list(brokers)
-        size = len(brokers) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if brokers:
-            EncodedMetadataBroker._write_many(brokers, add)
-
+        write_compact_structs(EncodedMetadataBroker, self.brokers, add)
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         number = (self.controller_id << 1) ^ (self.controller_id >> 31)
         add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.controller_id, 32))
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            EncodedMetadataTopic._write_many(topics, add)
-
+        write_compact_structs(EncodedMetadataTopic, self.topics, add)
         number = (self.cluster_authorized_operations << 1) ^ (self.cluster_authorized_operations >> 31)
         add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.cluster_authorized_operations, 32))
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -4,30 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.rows import MANY, RowPackers, RowReader
-from kipwire.wire import (
-    BOOL_BYTE,
-    FALSE_TRUE,
-    ONE_BYTE,
-    UNPACK_INT32,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
+from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
 
@@ -37,8 +19,10 @@ unpack_hiiiB = struct.Struct(">hiiiB").unpack_from
 unpack_iB = struct.Struct(">iB").unpack_from
 pack_B = struct.Struct(">B").pack
 pack_h = struct.Struct(">h").pack
+pack_hiii = struct.Struct(">hiii").pack
 pack_i = struct.Struct(">i").pack
 pack_ix = struct.Struct(">ix").pack
+pack_EncodedMetadataPartition = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
 
 
 class EncodedMetadataBroker(kipwire.Struct):
@@ -51,16 +35,14 @@ class EncodedMetadataBroker(kipwire.Struct):
         rack (string, nullable): Rack of the broker; null if none is set. Default: null.
     """
 
-    __slots__ = ("node_id", "host", "port", "rack")
-
     FLEXIBLE = True
-    _ROWS = RowReader("i", "text", "i", "text")
     FIELDS = (
         kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
         kipwire.Field("host", "Host", "string", default="", compact=True),
         kipwire.Field("port", "Port", "int32", default=0),
         kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, node_id: int = 0, host: str = "", port: int = 0, rack: str | None = None) -> None:
         self.node_id = node_id
@@ -69,90 +51,48 @@ class EncodedMetadataBroker(kipwire.Struct):
         self.rack = rack
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataBroker], int]:
-        items = []
-        patience = MANY
-        item: EncodedMetadataBroker
-        while count:
-            rows = EncodedMetadataBroker._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EncodedMetadataBroker, taken))]
-                for (
-                    item,
-                    item.node_id,
-                    item.host,
-                    item.port,
-                    item.rack,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EncodedMetadataBroker, taken)):
-                item.node_id, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.host = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.host = ""
-                else:
-                    raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.node_id, size = unpack_iB(data, pos)
+        pos += 5
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.host = data[pos:end].decode()
+        pos = end
+        self.port, size = unpack_iB(data, pos)
+        pos += 5
+        if size > 1:
+            if size > 127:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.rack = data[pos:end].decode()
+            pos = end
+        else:
+            self.rack = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-                item.port, size = unpack_iB(data, pos)
-                pos += 5
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_string_size(data, pos)
-                    end = pos + size - 1
-                    item.rack = data[pos:end].decode()
-                    pos = end
-                elif size:
-                    item.rack = ""
-                else:
-                    item.rack = None
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataBroker], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataBroker):
-                raise kipwire.Malformed
-            host = encode_text(item.host)
-            size = len(host) + 1
-            add(pack_i(item.node_id))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(host)
-
-            if item.rack is None:
-                rack = b""
-                size = 0
-            else:
-                rack = encode_text(item.rack)
-                size = len(rack) + 1
-            add(pack_i(item.port))
+    def _write(self, add: kipwire.Add) -> None:
+        host = encode_text(self.host)
+        size = len(host) + 1
+        add(pack_i(self.node_id))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(host)
+        add(pack_i(self.port))
+        if self.rack is None:
+            add(b"\0")
+        else:
+            rack = encode_text(self.rack)
+            size = len(rack) + 1
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(rack)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
-            if not item._unknown_tagged_fields:
-                add(b"\0")
-            else:
-                write_tag_section(item, add)
+    @staticmethod
+    def _fill(items: list[EncodedMetadataBroker], rows: kipwire.Rows) -> None:
+        item: EncodedMetadataBroker
+        for item, (item.node_id, item.host, item.port, item.rack) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -172,19 +112,7 @@ class EncodedMetadataPartition(kipwire.Struct):
         offline_replicas ([]int32): Brokers whose replica is offline.
     """
 
-    __slots__ = (
-        "error_code",
-        "partition_index",
-        "leader_id",
-        "leader_epoch",
-        "replica_nodes",
-        "isr_nodes",
-        "offline_replicas",
-    )
-
     FLEXIBLE = True
-    _ROWS = RowReader("h", "i", "i", "i", "*i", "*i", "*i")
-    _PACK = RowPackers("h", "i", "i", "i", "*i", "*i", "*i")
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
         kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
@@ -202,6 +130,7 @@ class EncodedMetadataPartition(kipwire.Struct):
             entity_type="brokerId",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -210,129 +139,77 @@ class EncodedMetadataPartition(kipwire.Struct):
         partition_index: int = 0,
         leader_id: int = 0,
         leader_epoch: int = -1,
-        replica_nodes: list[int] = kipwire.DEFAULT,
-        isr_nodes: list[int] = kipwire.DEFAULT,
-        offline_replicas: list[int] = kipwire.DEFAULT,
+        replica_nodes: list[int] = DEFAULT,
+        isr_nodes: list[int] = DEFAULT,
+        offline_replicas: list[int] = DEFAULT,
     ) -> None:
         self.error_code = error_code
         self.partition_index = partition_index
         self.leader_id = leader_id
         self.leader_epoch = leader_epoch
-        self.replica_nodes = [] if replica_nodes is kipwire.DEFAULT else replica_nodes
-        self.isr_nodes = [] if isr_nodes is kipwire.DEFAULT else isr_nodes
-        self.offline_replicas = [] if offline_replicas is kipwire.DEFAULT else offline_replicas
+        self.replica_nodes = [] if replica_nodes is DEFAULT else replica_nodes
+        self.isr_nodes = [] if isr_nodes is DEFAULT else isr_nodes
+        self.offline_replicas = [] if offline_replicas is DEFAULT else offline_replicas
         self._unknown_tagged_fields = None
 
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, self.partition_index, self.leader_id, self.leader_epoch, size = unpack_hiiiB(data, pos)
+        pos += 15
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        size = data[pos]
+        pos += 1
+        if not 0 < size < 128:
+            size, pos = read_size(data, pos)
+        self.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)] if size > 1 else []
+        pos += (size - 1) * 4
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
+
+    def _write(self, add: kipwire.Add) -> None:
+        replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
+        size1 = len(replica_nodes) + 1
+        isr_nodes = self.isr_nodes if type(self.isr_nodes) is list else as_list(self.isr_nodes)
+        size2 = len(isr_nodes) + 1
+        offline_replicas = (
+            self.offline_replicas if type(self.offline_replicas) is list else as_list(self.offline_replicas)
+        )
+        size3 = len(offline_replicas) + 1
+        packed = pack_EncodedMetadataPartition[size1, size2, size3](
+            self.error_code,
+            self.partition_index,
+            self.leader_id,
+            self.leader_epoch,
+            size1,
+            *replica_nodes,
+            size2,
+            *isr_nodes,
+            size3,
+            *offline_replicas,
+        )
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
+
     @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataPartition], int]:
-        items = []
-        patience = MANY
+    def _fill(items: list[EncodedMetadataPartition], rows: kipwire.Rows) -> None:
         item: EncodedMetadataPartition
-        while count:
-            rows = EncodedMetadataPartition._ROWS.read(data, pos, count) if count >= MANY else None
-            if rows:
-                columns, taken, pos = rows
-                alike = [*map(new, repeat(EncodedMetadataPartition, taken))]
-                for (
-                    item,
-                    item.error_code,
-                    item.partition_index,
-                    item.leader_id,
-                    item.leader_epoch,
-                    item.replica_nodes,
-                    item.isr_nodes,
-                    item.offline_replicas,
-                ) in zip(alike, *columns):
-                    item._unknown_tagged_fields = None
-                items += alike
-                count -= taken
-                continue
-            taken = min(count, patience)
-            count -= taken
-            patience *= 2
-            for item in map(new, repeat(EncodedMetadataPartition, taken)):
-                item.error_code, item.partition_index, item.leader_id, item.leader_epoch, size = unpack_hiiiB(data, pos)
-                pos += 15
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.replica_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.replica_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.isr_nodes = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.isr_nodes = []
-                else:
-                    raise kipwire.Malformed
-
-                size = data[pos]
-                pos += 1
-                if size > 1:
-                    if size > 127:
-                        size, pos = read_size(data, pos)
-                    item.offline_replicas = [*UNPACK_INT32[size - 1](data, pos)]
-                    pos += (size - 1) * 4
-                elif size == 1:
-                    item.offline_replicas = []
-                else:
-                    raise kipwire.Malformed
-
-                if data[pos]:
-                    pos = read_tag_section(item, data, pos)
-                else:
-                    item._unknown_tagged_fields = None
-                    pos += 1
-                items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataPartition], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataPartition):
-                raise kipwire.Malformed
-            replica_nodes = item.replica_nodes
-            if type(replica_nodes) is not list:
-                replica_nodes = as_list(replica_nodes)
-            size1 = len(replica_nodes) + 1
-            isr_nodes = item.isr_nodes
-            if type(isr_nodes) is not list:
-                isr_nodes = as_list(isr_nodes)
-            size2 = len(isr_nodes) + 1
-            offline_replicas = item.offline_replicas
-            if type(offline_replicas) is not list:
-                offline_replicas = as_list(offline_replicas)
-            size3 = len(offline_replicas) + 1
-            packed = EncodedMetadataPartition._PACK[
-                size1,
-                size2,
-                size3,
-            ](
-                item.error_code,
-                item.partition_index,
-                item.leader_id,
-                item.leader_epoch,
-                size1,
-                *replica_nodes,
-                size2,
-                *isr_nodes,
-                size3,
-                *offline_replicas,
-            )
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+        for item, (
+            item.error_code,
+            item.partition_index,
+            item.leader_id,
+            item.leader_epoch,
+            item.replica_nodes,
+            item.isr_nodes,
+            item.offline_replicas,
+        ) in zip(items, rows):
+            item._unknown_tagged_fields = None
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -349,8 +226,6 @@ class EncodedMetadataTopic(kipwire.Struct):
             -2147483648 if not asked for. Default: -2147483648.
     """
 
-    __slots__ = ("error_code", "name", "is_internal", "partitions", "topic_authorized_operations")
-
     FLEXIBLE = True
     FIELDS = (
         kipwire.Field("error_code", "ErrorCode", "int16", default=0),
@@ -366,6 +241,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         ),
         kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -373,80 +249,43 @@ class EncodedMetadataTopic(kipwire.Struct):
         error_code: int = 0,
         name: str = "",
         is_internal: bool = False,
-        partitions: list[EncodedMetadataPartition] = kipwire.DEFAULT,
+        partitions: list[EncodedMetadataPartition] = DEFAULT,
         topic_authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.name = name
         self.is_internal = is_internal
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
+        self.partitions = [] if partitions is DEFAULT else partitions
         self.topic_authorized_operations = topic_authorized_operations
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[EncodedMetadataTopic], int]:
-        items = []
-        for item in map(new, repeat(EncodedMetadataTopic, count)):
-            item.error_code, size = unpack_hB(data, pos)
-            pos += 3
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                item.name = data[pos:end].decode()
-                pos = end
-            elif size:
-                item.name = ""
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int) -> int:
+        self.error_code, size = unpack_hB(data, pos)
+        pos += 3
+        if not 0 < size < 128:
+            size, pos = read_string_size(data, pos)
+        end = pos + size - 1
+        self.name = data[pos:end].decode()
+        pos = end
+        is_internal, size = unpack_BB(data, pos)
+        pos += 2
+        self.is_internal = FALSE_TRUE[is_internal]
+        self.partitions, pos = read_compact_structs(EncodedMetadataPartition, data, pos, size)
+        self.topic_authorized_operations, size = unpack_iB(data, pos)
+        pos += 5
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-            is_internal, size = unpack_BB(data, pos)
-            pos += 2
-            item.is_internal = FALSE_TRUE[is_internal]
-            if size > 1:
-                if size > 127:
-                    size, pos = read_size(data, pos)
-                item.partitions, pos = EncodedMetadataPartition._read_many(data, pos, size - 1)
-            elif size == 1:
-                item.partitions = []
-            else:
-                raise kipwire.Malformed
-
-            item.topic_authorized_operations, size = unpack_iB(data, pos)
-            pos += 5
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
-
-    @staticmethod
-    def _write_many(items: abc.Sequence[EncodedMetadataTopic], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, EncodedMetadataTopic):
-                raise kipwire.Malformed
-            name = encode_text(item.name)
-            size = len(name) + 1
-            add(pack_h(item.error_code))
-            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-            add(name)
-
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions) + 1
-            add(pack_B(BOOL_BYTE[item.is_internal]))
-            add(ONE_BYTE[size] if size < 128 else write_size(size))
-            if partitions:
-                EncodedMetadataPartition._write_many(partitions, add)
-
-            packed = pack_ix(item.topic_authorized_operations)
-            if not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        name = encode_text(self.name)
+        size = len(name) + 1
+        add(pack_h(self.error_code))
+        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+        add(name)
+        add(pack_B(BOOL_BYTE[self.is_internal]))
+        write_compact_structs(EncodedMetadataPartition, self.partitions, add)
+        packed = pack_ix(self.topic_authorized_operations)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
 
@@ -467,15 +306,6 @@ class EncodedMetadata(kipwire.Message):
             -2147483648 if not asked for. Default: -2147483648.
     """
 
-    __slots__ = (
-        "throttle_time_ms",
-        "brokers",
-        "cluster_id",
-        "controller_id",
-        "topics",
-        "cluster_authorized_operations",
-    )
-
     NAME = "EncodedMetadata"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -495,104 +325,61 @@ class EncodedMetadata(kipwire.Message):
         ),
         kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
         *,
         throttle_time_ms: int = 0,
-        brokers: list[EncodedMetadataBroker] = kipwire.DEFAULT,
+        brokers: list[EncodedMetadataBroker] = DEFAULT,
         cluster_id: str | None = None,
         controller_id: int = -1,
-        topics: list[EncodedMetadataTopic] = kipwire.DEFAULT,
+        topics: list[EncodedMetadataTopic] = DEFAULT,
         cluster_authorized_operations: int = -2147483648,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.brokers = [] if brokers is kipwire.DEFAULT else brokers
+        self.brokers = [] if brokers is DEFAULT else brokers
         self.cluster_id = cluster_id
         self.controller_id = controller_id
-        self.topics = [] if topics is kipwire.DEFAULT else topics
+        self.topics = [] if topics is DEFAULT else topics
         self.cluster_authorized_operations = cluster_authorized_operations
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.throttle_time_ms, size = unpack_iB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.throttle_time_ms, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.brokers, pos = EncodedMetadataBroker._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.brokers = []
-        else:
-            raise kipwire.Malformed
-
+        self.brokers, pos = read_compact_structs(EncodedMetadataBroker, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.cluster_id = data[pos:end].decode()
+            self.cluster_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.cluster_id = ""
         else:
-            message.cluster_id = None
-
-        message.controller_id, size = unpack_iB(data, pos)
+            self.cluster_id = "" if size else None
+        self.controller_id, size = unpack_iB(data, pos)
         pos += 5
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.topics, pos = EncodedMetadataTopic._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.topics = []
-        else:
-            raise kipwire.Malformed
-
-        message.cluster_authorized_operations, size = unpack_iB(data, pos)
+        self.topics, pos = read_compact_structs(EncodedMetadataTopic, data, pos, size)
+        self.cluster_authorized_operations, size = unpack_iB(data, pos)
         pos += 5
-        if size:
-            pos = read_tag_section(message, data, pos - 1)
-        else:
-            message._unknown_tagged_fields = None
-        return message, pos
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        brokers = self.brokers
-        if type(brokers) is not list:
-            brokers = as_list(brokers)
-        size = len(brokers) + 1
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.throttle_time_ms))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if brokers:
-            EncodedMetadataBroker._write_many(brokers, add)
-
+        write_compact_structs(EncodedMetadataBroker, self.brokers, add)
         if self.cluster_id is None:
-            cluster_id = b""
-            size = 0
+            add(b"\0")
         else:
             cluster_id = encode_text(self.cluster_id)
             size = len(cluster_id) + 1
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(cluster_id)
-
-        topics = self.topics
-        if type(topics) is not list:
-            topics = as_list(topics)
-        size = len(topics) + 1
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(cluster_id)
         add(pack_i(self.controller_id))
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if topics:
-            EncodedMetadataTopic._write_many(topics, add)
-
+        write_compact_structs(EncodedMetadataTopic, self.topics, add)
         packed = pack_ix(self.cluster_authorized_operations)
-        if not self._unknown_tagged_fields:
-            add(packed)
-        else:
-            add(packed[:-1])
-            write_tag_section(self, add)
+        add(packed[:-1] + tag_section(self, []) if self._unknown_tagged_fields else packed)
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

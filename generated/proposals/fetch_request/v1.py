@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.wire import DEFAULT, as_list, encode_text
 
 __all__ = ["PartitionOffsetData", "OffsetData", "FetchRequest"]
 
@@ -36,36 +33,26 @@ class PartitionOffsetData(kipwire.Struct):
         fetch_size (int32): Bytes of messages to return from this partition at most.
     """
 
-    __slots__ = ("partition", "offset", "fetch_size")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("offset", "Offset", "int32", default=0),
         kipwire.Field("fetch_size", "FetchSize", "int32", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, offset: int = 0, fetch_size: int = 0) -> None:
         self.partition = partition
         self.offset = offset
         self.fetch_size = fetch_size
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[PartitionOffsetData], int]:
-        items: list[PartitionOffsetData] = []
-        while pos < bound and len(items) != count:
-            item = new(PartitionOffsetData)
-            item.partition, item.offset, item.fetch_size = unpack_iii(data, pos)
-            pos += 12
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        self.partition, self.offset, self.fetch_size = unpack_iii(data, pos)
+        pos += 12
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionOffsetData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionOffsetData):
-                raise kipwire.Malformed
-            add(pack_iii(item.partition, item.offset, item.fetch_size))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_iii(self.partition, self.offset, self.fetch_size))
 
 
 class OffsetData(kipwire.Struct):
@@ -75,8 +62,6 @@ class OffsetData(kipwire.Struct):
         topic (string): Name of the topic.
         partition_offsets ([]PartitionOffsetData): The partitions. The comment goes on calling this field partitions.
     """
-
-    __slots__ = ("topic", "partition_offsets")
 
     FLEXIBLE = False
     FIELDS = (
@@ -90,57 +75,49 @@ class OffsetData(kipwire.Struct):
             prefix="int16",
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_offsets: list[PartitionOffsetData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_offsets: list[PartitionOffsetData] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_offsets = [] if partition_offsets is kipwire.DEFAULT else partition_offsets
+        self.partition_offsets = [] if partition_offsets is DEFAULT else partition_offsets
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[OffsetData], int]:
-        items: list[OffsetData] = []
-        while pos < bound and len(items) != count:
-            item = new(OffsetData)
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                stop = pos + size
-                item.topic = data[pos:stop].decode()
-                pos = stop
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            stop = pos + size
+            self.topic = data[pos:stop].decode()
+            pos = stop
+        else:
+            raise kipwire.Malformed
+
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            number = size
+            if number:
+                self.partition_offsets, pos = read_bounded_structs(PartitionOffsetData, data, pos, bound, number)
+                if len(self.partition_offsets) != number:
+                    raise kipwire.Malformed
             else:
-                raise kipwire.Malformed
+                self.partition_offsets = []
+        else:
+            raise kipwire.Malformed
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                number = size
-                if number:
-                    item.partition_offsets, pos = PartitionOffsetData._read_many(data, pos, bound, number)
-                    if len(item.partition_offsets) != number:
-                        raise kipwire.Malformed
-                else:
-                    item.partition_offsets = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetData):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partition_offsets = item.partition_offsets
-            if type(partition_offsets) is not list:
-                partition_offsets = as_list(partition_offsets)
-            size = len(partition_offsets)
-            add(pack_h(size))
-            if partition_offsets:
-                PartitionOffsetData._write_many(partition_offsets, add)
+        partition_offsets = self.partition_offsets
+        if type(partition_offsets) is not list:
+            partition_offsets = as_list(partition_offsets)
+        size = len(partition_offsets)
+        add(pack_h(size))
+        if partition_offsets:
+            write_elements(PartitionOffsetData, partition_offsets, add)
 
 
 class FetchRequest(kipwire.Message):
@@ -155,23 +132,13 @@ class FetchRequest(kipwire.Message):
         client_id (string): Name of the client application; empty if the client gives none.
         replica_id (int32): Node id of the replica that fetches, whose request acknowledges all earlier offsets; -1 for
             a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers even with less than MinBytes.
+        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once. Called min_size in the
             list of changes.
         topic_offsets ([]OffsetData): What to fetch, by topic.
         size (int32, computed size): Bytes of the request behind this field.
         version_id (int16, always 1): Version of the request's format.
     """
-
-    __slots__ = (
-        "request_type_id",
-        "correlation_id",
-        "client_id",
-        "replica_id",
-        "max_wait",
-        "min_bytes",
-        "topic_offsets",
-    )
 
     NAME = "FetchRequest"
     TYPE = "layout"
@@ -191,6 +158,7 @@ class FetchRequest(kipwire.Message):
         kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
         kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", default=(), struct=OffsetData, prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -201,7 +169,7 @@ class FetchRequest(kipwire.Message):
         replica_id: int = -1,
         max_wait: int = 0,
         min_bytes: int = 0,
-        topic_offsets: list[OffsetData] = kipwire.DEFAULT,
+        topic_offsets: list[OffsetData] = DEFAULT,
     ) -> None:
         self.request_type_id = request_type_id
         self.correlation_id = correlation_id
@@ -209,46 +177,44 @@ class FetchRequest(kipwire.Message):
         self.replica_id = replica_id
         self.max_wait = max_wait
         self.min_bytes = min_bytes
-        self.topic_offsets = [] if topic_offsets is kipwire.DEFAULT else topic_offsets
+        self.topic_offsets = [] if topic_offsets is DEFAULT else topic_offsets
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.request_type_id, version_id, message.correlation_id, size = unpack_hhih(data, pos)
+        self.request_type_id, version_id, self.correlation_id, size = unpack_hhih(data, pos)
         pos += 10
         if version_id != 1:
             raise kipwire.Malformed
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
 
-        message.replica_id, message.max_wait, message.min_bytes, size = unpack_iiih(data, pos)
+        self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
         if size >= 0:
             number = size
             if number:
-                message.topic_offsets, pos = OffsetData._read_many(data, pos, limit, number)
-                if len(message.topic_offsets) != number:
+                self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, number)
+                if len(self.topic_offsets) != number:
                     raise kipwire.Malformed
             else:
-                message.topic_offsets = []
+                self.topic_offsets = []
         else:
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         client_id = encode_text(self.client_id)
@@ -262,7 +228,7 @@ class FetchRequest(kipwire.Message):
         size = len(topic_offsets)
         add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
-            OffsetData._write_many(topic_offsets, add)
+            write_elements(OffsetData, topic_offsets, add)
 
         body = b"".join(parts)
         size = len(body)

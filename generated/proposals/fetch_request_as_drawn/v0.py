@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["OffsetData", "FetchRequestAsDrawn"]
 
@@ -34,83 +31,71 @@ class OffsetData(kipwire.Struct):
         offsets ([]int32): Offset to start from in each partition.
     """
 
-    __slots__ = ("topic", "partitions", "offsets")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
         kipwire.Field("partitions", "Partitions", "[]int32", default=(), prefix="int16"),
         kipwire.Field("offsets", "Offsets", "[]int32", default=(), prefix="int16", same_length_as="partitions"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, topic: str = "", partitions: list[int] = kipwire.DEFAULT, offsets: list[int] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, topic: str = "", partitions: list[int] = DEFAULT, offsets: list[int] = DEFAULT) -> None:
         self.topic = topic
-        self.partitions = [] if partitions is kipwire.DEFAULT else partitions
-        self.offsets = [] if offsets is kipwire.DEFAULT else offsets
+        self.partitions = [] if partitions is DEFAULT else partitions
+        self.offsets = [] if offsets is DEFAULT else offsets
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[OffsetData], int]:
-        items: list[OffsetData] = []
-        while pos < bound and len(items) != count:
-            item = new(OffsetData)
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                stop = pos + size
-                item.topic = data[pos:stop].decode()
-                pos = stop
-            else:
-                raise kipwire.Malformed
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            stop = pos + size
+            self.topic = data[pos:stop].decode()
+            pos = stop
+        else:
+            raise kipwire.Malformed
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                item.partitions = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            else:
-                raise kipwire.Malformed
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+            pos += size * 4
+        else:
+            raise kipwire.Malformed
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                item.offsets = [*UNPACK_INT32[size](data, pos)]
-                pos += (size) * 4
-            else:
-                raise kipwire.Malformed
-            if len(item.offsets) != len(item.partitions):
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            self.offsets = [*UNPACK_INT32[size](data, pos)] if size else []
+            pos += size * 4
+        else:
+            raise kipwire.Malformed
+        if len(self.offsets) != len(self.partitions):
+            raise kipwire.Malformed
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[OffsetData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, OffsetData):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
 
-            partitions = item.partitions
-            if type(partitions) is not list:
-                partitions = as_list(partitions)
-            size = len(partitions)
-            add(pack_h(size))
-            if partitions:
-                add(PACK_INT32[len(partitions)](*partitions))
+        partitions = self.partitions
+        if type(partitions) is not list:
+            partitions = as_list(partitions)
+        size = len(partitions)
+        add(pack_h(size))
+        if partitions:
+            add(PACK_INT32[len(partitions)](*partitions))
 
-            offsets = item.offsets
-            if type(offsets) is not list:
-                offsets = as_list(offsets)
-            if len(offsets) != len(item.partitions):
-                raise kipwire.Malformed
-            size = len(offsets)
-            add(pack_h(size))
-            if offsets:
-                add(PACK_INT32[len(offsets)](*offsets))
+        offsets = self.offsets
+        if type(offsets) is not list:
+            offsets = as_list(offsets)
+        if len(offsets) != len(self.partitions):
+            raise kipwire.Malformed
+        size = len(offsets)
+        add(pack_h(size))
+        if offsets:
+            add(PACK_INT32[len(offsets)](*offsets))
 
 
 class FetchRequestAsDrawn(kipwire.Message):
@@ -122,22 +107,12 @@ class FetchRequestAsDrawn(kipwire.Message):
         correlation_id (int32): Chosen by the client; the response carries it back unchanged.
         client_id (string): Name of the client application; empty if the client gives none.
         replica_id (int32): Node id of the replica that fetches; -1 for a client outside the cluster. Default: -1.
-        max_wait (int32): Milliseconds after which the broker answers even with less than MinBytes.
+        max_wait (int32): Milliseconds after which the broker answers even with less than min_bytes.
         min_bytes (int32): Bytes of messages, over all topics, that are enough to answer at once.
         topic_offsets ([]OffsetData): What to fetch, by topic.
         size (int32, computed size): Bytes of the request behind this field.
         version_id (int16, always 0): Version of the request's format.
     """
-
-    __slots__ = (
-        "request_type_id",
-        "correlation_id",
-        "client_id",
-        "replica_id",
-        "max_wait",
-        "min_bytes",
-        "topic_offsets",
-    )
 
     NAME = "FetchRequestAsDrawn"
     TYPE = "layout"
@@ -157,6 +132,7 @@ class FetchRequestAsDrawn(kipwire.Message):
         kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
         kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", default=(), struct=OffsetData, prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -167,7 +143,7 @@ class FetchRequestAsDrawn(kipwire.Message):
         replica_id: int = -1,
         max_wait: int = 0,
         min_bytes: int = 0,
-        topic_offsets: list[OffsetData] = kipwire.DEFAULT,
+        topic_offsets: list[OffsetData] = DEFAULT,
     ) -> None:
         self.request_type_id = request_type_id
         self.correlation_id = correlation_id
@@ -175,46 +151,44 @@ class FetchRequestAsDrawn(kipwire.Message):
         self.replica_id = replica_id
         self.max_wait = max_wait
         self.min_bytes = min_bytes
-        self.topic_offsets = [] if topic_offsets is kipwire.DEFAULT else topic_offsets
+        self.topic_offsets = [] if topic_offsets is DEFAULT else topic_offsets
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.request_type_id, message.correlation_id, version_id, size = unpack_hihh(data, pos)
+        self.request_type_id, self.correlation_id, version_id, size = unpack_hihh(data, pos)
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
 
-        message.replica_id, message.max_wait, message.min_bytes, size = unpack_iiih(data, pos)
+        self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
         if size >= 0:
             number = size
             if number:
-                message.topic_offsets, pos = OffsetData._read_many(data, pos, limit, number)
-                if len(message.topic_offsets) != number:
+                self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, number)
+                if len(self.topic_offsets) != number:
                     raise kipwire.Malformed
             else:
-                message.topic_offsets = []
+                self.topic_offsets = []
         else:
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         client_id = encode_text(self.client_id)
@@ -228,7 +202,7 @@ class FetchRequestAsDrawn(kipwire.Message):
         size = len(topic_offsets)
         add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
-            OffsetData._write_many(topic_offsets, add)
+            write_elements(OffsetData, topic_offsets, add)
 
         body = b"".join(parts)
         size = len(body)

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.wire import DEFAULT, as_bytes, as_list, encode_text
 
 __all__ = ["PartitionData", "TopicData", "FetchResponse"]
 
@@ -33,45 +30,33 @@ class PartitionData(kipwire.Struct):
         messages (bytes): A message set in the format of the time, behind its size as an int32 (see ProduceRequest).
     """
 
-    __slots__ = ("partition", "messages")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
         kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, messages: bytes = b"") -> None:
         self.partition = partition
         self.messages = messages
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[PartitionData], int]:
-        items: list[PartitionData] = []
-        while pos < bound and len(items) != count:
-            item = new(PartitionData)
-            item.partition, size = unpack_ii(data, pos)
-            pos += 8
-            if size >= 0:
-                stop = pos + size
-                item.messages = data[pos:stop]
-                pos = stop
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        self.partition, size = unpack_ii(data, pos)
+        pos += 8
+        if size >= 0:
+            stop = pos + size
+            self.messages = data[pos:stop]
+            pos = stop
+        else:
+            raise kipwire.Malformed
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            messages = item.messages
-            if type(messages) is not bytes:
-                messages = as_bytes(messages)
-            size = len(messages)
-            add(pack_ii(item.partition, size))
-            add(messages)
+    def _write(self, add: kipwire.Add) -> None:
+        messages = self.messages if type(self.messages) is bytes else as_bytes(self.messages)
+        size = len(messages)
+        add(pack_ii(self.partition, size))
+        add(messages)
 
 
 class TopicData(kipwire.Struct):
@@ -82,8 +67,6 @@ class TopicData(kipwire.Struct):
         partition_data ([]PartitionData): The messages of the topic, by partition.
     """
 
-    __slots__ = ("topic", "partition_data")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -91,57 +74,49 @@ class TopicData(kipwire.Struct):
             "partition_data", "PartitionData", "[]PartitionData", default=(), struct=PartitionData, prefix="int16"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_data = [] if partition_data is kipwire.DEFAULT else partition_data
+        self.partition_data = [] if partition_data is DEFAULT else partition_data
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[TopicData], int]:
-        items: list[TopicData] = []
-        while pos < bound and len(items) != count:
-            item = new(TopicData)
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                stop = pos + size
-                item.topic = data[pos:stop].decode()
-                pos = stop
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            stop = pos + size
+            self.topic = data[pos:stop].decode()
+            pos = stop
+        else:
+            raise kipwire.Malformed
+
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            number = size
+            if number:
+                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
+                if len(self.partition_data) != number:
+                    raise kipwire.Malformed
             else:
-                raise kipwire.Malformed
+                self.partition_data = []
+        else:
+            raise kipwire.Malformed
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                number = size
-                if number:
-                    item.partition_data, pos = PartitionData._read_many(data, pos, bound, number)
-                    if len(item.partition_data) != number:
-                        raise kipwire.Malformed
-                else:
-                    item.partition_data = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partition_data = item.partition_data
-            if type(partition_data) is not list:
-                partition_data = as_list(partition_data)
-            size = len(partition_data)
-            add(pack_h(size))
-            if partition_data:
-                PartitionData._write_many(partition_data, add)
+        partition_data = self.partition_data
+        if type(partition_data) is not list:
+            partition_data = as_list(partition_data)
+        size = len(partition_data)
+        add(pack_h(size))
+        if partition_data:
+            write_elements(PartitionData, partition_data, add)
 
 
 class FetchResponse(kipwire.Message):
@@ -157,8 +132,6 @@ class FetchResponse(kipwire.Message):
         version_id (int16, always 0): Version of the response's format.
     """
 
-    __slots__ = ("correlation_id", "error", "data")
-
     NAME = "FetchResponse"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -173,41 +146,40 @@ class FetchResponse(kipwire.Message):
         kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, correlation_id: int = 0, error: int = 0, data: list[TopicData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, correlation_id: int = 0, error: int = 0, data: list[TopicData] = DEFAULT) -> None:
         self.correlation_id = correlation_id
         self.error = error
-        self.data = [] if data is kipwire.DEFAULT else data
+        self.data = [] if data is DEFAULT else data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.correlation_id, version_id, message.error, size = unpack_ihhh(data, pos)
+        self.correlation_id, version_id, self.error, size = unpack_ihhh(data, pos)
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
         if size >= 0:
             number = size
             if number:
-                message.data, pos = TopicData._read_many(data, pos, limit, number)
-                if len(message.data) != number:
+                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
+                if len(self.data) != number:
                     raise kipwire.Malformed
             else:
-                message.data = []
+                self.data = []
         else:
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         data_ = self.data
@@ -216,7 +188,7 @@ class FetchResponse(kipwire.Message):
         size = len(data_)
         add(pack_ihhh(self.correlation_id, 0, self.error, size))
         if data_:
-            TopicData._write_many(data_, add)
+            write_elements(TopicData, data_, add)
 
         body = b"".join(parts)
         size = len(body)

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_bytes, as_list, encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.wire import DEFAULT, as_bytes, as_list, encode_text
 
 __all__ = ["PartitionData", "TopicData", "FetchResponse"]
 
@@ -36,8 +33,6 @@ class PartitionData(kipwire.Struct):
         messages (bytes): A message set in the format of the time, behind its size as an int32 (see ProduceRequest).
     """
 
-    __slots__ = ("partition", "error", "offset", "messages")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("partition", "Partition", "int32", default=0),
@@ -45,6 +40,7 @@ class PartitionData(kipwire.Struct):
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition: int = 0, error: int = 0, offset: int = 0, messages: bytes = b"") -> None:
         self.partition = partition
@@ -52,33 +48,22 @@ class PartitionData(kipwire.Struct):
         self.offset = offset
         self.messages = messages
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[PartitionData], int]:
-        items: list[PartitionData] = []
-        while pos < bound and len(items) != count:
-            item = new(PartitionData)
-            item.partition, item.error, item.offset, size = unpack_iiqi(data, pos)
-            pos += 20
-            if size >= 0:
-                stop = pos + size
-                item.messages = data[pos:stop]
-                pos = stop
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        self.partition, self.error, self.offset, size = unpack_iiqi(data, pos)
+        pos += 20
+        if size >= 0:
+            stop = pos + size
+            self.messages = data[pos:stop]
+            pos = stop
+        else:
+            raise kipwire.Malformed
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[PartitionData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, PartitionData):
-                raise kipwire.Malformed
-            messages = item.messages
-            if type(messages) is not bytes:
-                messages = as_bytes(messages)
-            size = len(messages)
-            add(pack_iiqi(item.partition, item.error, item.offset, size))
-            add(messages)
+    def _write(self, add: kipwire.Add) -> None:
+        messages = self.messages if type(self.messages) is bytes else as_bytes(self.messages)
+        size = len(messages)
+        add(pack_iiqi(self.partition, self.error, self.offset, size))
+        add(messages)
 
 
 class TopicData(kipwire.Struct):
@@ -89,8 +74,6 @@ class TopicData(kipwire.Struct):
         partition_data ([]PartitionData): The messages of the topic, by partition.
     """
 
-    __slots__ = ("topic", "partition_data")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
@@ -98,57 +81,49 @@ class TopicData(kipwire.Struct):
             "partition_data", "PartitionData", "[]PartitionData", default=(), struct=PartitionData, prefix="int16"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, topic: str = "", partition_data: list[PartitionData] = DEFAULT) -> None:
         self.topic = topic
-        self.partition_data = [] if partition_data is kipwire.DEFAULT else partition_data
+        self.partition_data = [] if partition_data is DEFAULT else partition_data
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[TopicData], int]:
-        items: list[TopicData] = []
-        while pos < bound and len(items) != count:
-            item = new(TopicData)
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                stop = pos + size
-                item.topic = data[pos:stop].decode()
-                pos = stop
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            stop = pos + size
+            self.topic = data[pos:stop].decode()
+            pos = stop
+        else:
+            raise kipwire.Malformed
+
+        (size,) = unpack_h(data, pos)
+        pos += 2
+        if size >= 0:
+            number = size
+            if number:
+                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
+                if len(self.partition_data) != number:
+                    raise kipwire.Malformed
             else:
-                raise kipwire.Malformed
+                self.partition_data = []
+        else:
+            raise kipwire.Malformed
+        return pos
 
-            (size,) = unpack_h(data, pos)
-            pos += 2
-            if size >= 0:
-                number = size
-                if number:
-                    item.partition_data, pos = PartitionData._read_many(data, pos, bound, number)
-                    if len(item.partition_data) != number:
-                        raise kipwire.Malformed
-                else:
-                    item.partition_data = []
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _write(self, add: kipwire.Add) -> None:
+        topic = encode_text(self.topic)
+        size = len(topic)
+        add(pack_h(size))
+        add(topic)
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[TopicData], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, TopicData):
-                raise kipwire.Malformed
-            topic = encode_text(item.topic)
-            size = len(topic)
-            add(pack_h(size))
-            add(topic)
-
-            partition_data = item.partition_data
-            if type(partition_data) is not list:
-                partition_data = as_list(partition_data)
-            size = len(partition_data)
-            add(pack_h(size))
-            if partition_data:
-                PartitionData._write_many(partition_data, add)
+        partition_data = self.partition_data
+        if type(partition_data) is not list:
+            partition_data = as_list(partition_data)
+        size = len(partition_data)
+        add(pack_h(size))
+        if partition_data:
+            write_elements(PartitionData, partition_data, add)
 
 
 class FetchResponse(kipwire.Message):
@@ -165,8 +140,6 @@ class FetchResponse(kipwire.Message):
         version_id (int16, always 1): Version of the response's format.
     """
 
-    __slots__ = ("global_error", "correlation_id", "data")
-
     NAME = "FetchResponse"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -181,43 +154,40 @@ class FetchResponse(kipwire.Message):
         kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
         kipwire.Field("data", "Data", "[]TopicData", default=(), struct=TopicData, prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(
-        self, *, global_error: int = 0, correlation_id: int = 0, data: list[TopicData] = kipwire.DEFAULT
-    ) -> None:
+    def __init__(self, *, global_error: int = 0, correlation_id: int = 0, data: list[TopicData] = DEFAULT) -> None:
         self.global_error = global_error
         self.correlation_id = correlation_id
-        self.data = [] if data is kipwire.DEFAULT else data
+        self.data = [] if data is DEFAULT else data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.global_error, message.correlation_id, version_id, size = unpack_hihh(data, pos)
+        self.global_error, self.correlation_id, version_id, size = unpack_hihh(data, pos)
         pos += 10
         if version_id != 1:
             raise kipwire.Malformed
         if size >= 0:
             number = size
             if number:
-                message.data, pos = TopicData._read_many(data, pos, limit, number)
-                if len(message.data) != number:
+                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
+                if len(self.data) != number:
                     raise kipwire.Malformed
             else:
-                message.data = []
+                self.data = []
         else:
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         data_ = self.data
@@ -226,7 +196,7 @@ class FetchResponse(kipwire.Message):
         size = len(data_)
         add(pack_hihh(self.global_error, self.correlation_id, 1, size))
         if data_:
-            TopicData._write_many(data_, add)
+            write_elements(TopicData, data_, add)
 
         body = b"".join(parts)
         size = len(body)

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-from . import v0
+import typing
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
+from . import v0
 
 __all__ = ["FooRequest"]
 

@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_structs, write_structs
+from kipwire.wire import DEFAULT
 
 __all__ = ["Foo", "FooResponse"]
 
 unpack_h = struct.Struct(">h").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 pack_h = struct.Struct(">h").pack
-pack_i = struct.Struct(">i").pack
 
 
 class Foo(kipwire.Struct):
@@ -28,38 +24,26 @@ class Foo(kipwire.Struct):
         baz (int16): The baz that belongs to this foo, in every version.
     """
 
-    __slots__ = ("baz",)
-
     FLEXIBLE = False
-    _ROWS = struct.Struct(">h").iter_unpack
     FIELDS = (kipwire.Field("baz", "Baz", "int16", default=0),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, baz: int = 0) -> None:
         self.baz = baz
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Foo], int]:
-        item: Foo
-        end = pos + 2 * count
-        if count > 3 and end <= len(data):
-            items = [*map(new, repeat(Foo, count))]
-            rows = Foo._ROWS(data[pos:end])
-            for item, (item.baz,) in zip(items, rows):
-                pass
-            return items, end
-        items = []
-        for item in map(new, repeat(Foo, count)):
-            (item.baz,) = unpack_h(data, pos)
-            pos += 2
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.baz,) = unpack_h(data, pos)
+        pos += 2
+        return pos
+
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_h(self.baz))
 
     @staticmethod
-    def _write_many(items: abc.Sequence[Foo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Foo):
-                raise kipwire.Malformed
-            add(pack_h(item.baz))
+    def _fill(items: list[Foo], rows: kipwire.Rows) -> None:
+        item: Foo
+        for item, (item.baz,) in zip(items, rows):
+            pass
 
 
 class FooResponse(kipwire.Message):
@@ -70,8 +54,6 @@ class FooResponse(kipwire.Message):
         foos ([]Foo): All foos, in the order in which they were found.
     """
 
-    __slots__ = ("foos",)
-
     NAME = "FooResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9000
@@ -81,28 +63,16 @@ class FooResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (kipwire.Field("foos", "Foos", "[]Foo", default=(), struct=Foo),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, foos: list[Foo] = kipwire.DEFAULT) -> None:
-        self.foos = [] if foos is kipwire.DEFAULT else foos
+    def __init__(self, *, foos: list[Foo] = DEFAULT) -> None:
+        self.foos = [] if foos is DEFAULT else foos
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
+    def _read(self, data: bytes, pos: int) -> int:
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size > 0:
-            message.foos, pos = Foo._read_many(data, pos, size)
-        elif size == 0:
-            message.foos = []
-        else:
-            raise kipwire.Malformed
-        return message, pos
+        self.foos, pos = read_structs(Foo, data, pos, size)
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        foos = self.foos
-        if type(foos) is not list:
-            foos = as_list(foos)
-        size = len(foos)
-        add(pack_i(size))
-        if foos:
-            Foo._write_many(foos, add)
+    def _write(self, add: kipwire.Add) -> None:
+        write_structs(Foo, self.foos, add)

@@ -4,26 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    as_list,
-    encode_text,
-    new,
-    read_size,
-    read_string_size,
-    read_tag_section,
-    repeat,
-    write_size,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Foo", "FooResponse"]
 
@@ -40,61 +26,41 @@ class Foo(kipwire.Struct):
         baz (int16): The baz that belongs to this foo, in every version.
     """
 
-    __slots__ = ("bar", "baz")
-
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("bar", "Bar", "string", default="hello world", compact=True, tag=0),
         kipwire.Field("baz", "Baz", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, bar: str = "hello world", baz: int = 0) -> None:
         self.bar = bar
         self.baz = baz
         self._unknown_tagged_fields = None
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, count: int) -> tuple[list[Foo], int]:
-        items = []
-        for item in map(new, repeat(Foo, count)):
-            item.bar = "hello world"
-            item.baz, size = unpack_hB(data, pos)
-            pos += 3
-            if size:
-                pos = read_tag_section(item, data, pos - 1)
-            else:
-                item._unknown_tagged_fields = None
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int) -> int:
+        self.bar = "hello world"
+        self.baz, size = unpack_hB(data, pos)
+        pos += 3
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos - 1) if size else pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[Foo], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Foo):
-                raise kipwire.Malformed
-            packed = pack_hx(item.baz)
-            if item.bar == "hello world" and not item._unknown_tagged_fields:
-                add(packed)
-            else:
-                add(packed[:-1])
-                write_tag_section(item, add)
+    def _write(self, add: kipwire.Add) -> None:
+        packed = pack_hx(self.baz)
+        tagged = self._tagged_fields()
+        add(packed[:-1] + tag_section(self, tagged) if tagged or self._unknown_tagged_fields else packed)
 
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                self.bar = data[pos:end].decode()
-                pos = end
-            elif size:
-                self.bar = ""
-            else:
-                raise kipwire.Malformed
+            if not 0 < size < 128:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.bar = data[pos:end].decode()
+            pos = end
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:
@@ -123,8 +89,6 @@ class FooResponse(kipwire.Message):
         foos ([]Foo): All foos, in the order in which they were found.
     """
 
-    __slots__ = ("user_agent", "foos")
-
     NAME = "FooResponse"
     TYPE = "response"
     API_KEY: typing.ClassVar[int] = 9000
@@ -133,68 +97,41 @@ class FooResponse(kipwire.Message):
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    TAGS = frozenset({0})
-    DECLARED_TAGS = frozenset({0})
     FIELDS = (
         kipwire.Field("user_agent", "UserAgent", "string", default="", compact=True, tag=0),
         kipwire.Field("foos", "Foos", "[]Foo", default=(), struct=Foo, compact=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, user_agent: str = "", foos: list[Foo] = kipwire.DEFAULT) -> None:
+    def __init__(self, *, user_agent: str = "", foos: list[Foo] = DEFAULT) -> None:
         self.user_agent = user_agent
-        self.foos = [] if foos is kipwire.DEFAULT else foos
+        self.foos = [] if foos is DEFAULT else foos
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.user_agent = ""
+    def _read(self, data: bytes, pos: int) -> int:
+        self.user_agent = ""
         size = data[pos]
         pos += 1
-        if size > 1:
-            if size > 127:
-                size, pos = read_size(data, pos)
-            message.foos, pos = Foo._read_many(data, pos, size - 1)
-        elif size == 1:
-            message.foos = []
-        else:
-            raise kipwire.Malformed
+        self.foos, pos = read_compact_structs(Foo, data, pos, size)
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
+    def _write(self, add: kipwire.Add) -> None:
+        write_compact_structs(Foo, self.foos, add)
+        tagged = self._tagged_fields()
+        add(tag_section(self, tagged) if tagged or self._unknown_tagged_fields else b"\0")
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
-        foos = self.foos
-        if type(foos) is not list:
-            foos = as_list(foos)
-        size = len(foos) + 1
-        add(ONE_BYTE[size] if size < 128 else write_size(size))
-        if foos:
-            Foo._write_many(foos, add)
-
-        if self.user_agent == "" and not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
-
-    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int:
+    def _read_tagged_field(self, tag: int, data: bytes, pos: int) -> int | None:
         if tag == 0:
             size = data[pos]
             pos += 1
-            if size > 1:
-                if size > 127:
-                    size, pos = read_string_size(data, pos)
-                end = pos + size - 1
-                self.user_agent = data[pos:end].decode()
-                pos = end
-            elif size:
-                self.user_agent = ""
-            else:
-                raise kipwire.Malformed
+            if not 0 < size < 128:
+                size, pos = read_string_size(data, pos)
+            end = pos + size - 1
+            self.user_agent = data[pos:end].decode()
+            pos = end
+        else:
+            return None
         return pos
 
     def _tagged_fields(self) -> list[tuple[int, bytes]]:

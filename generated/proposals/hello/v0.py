@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["Hello"]
 
@@ -31,8 +27,6 @@ class Hello(kipwire.Message):
         version (int16, always 0): Version of the protocol, for the whole connection.
     """
 
-    __slots__ = ("client_id", "replica_id")
-
     NAME = "Hello"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -45,22 +39,21 @@ class Hello(kipwire.Message):
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_id: str = "", replica_id: str = "") -> None:
         self.client_id = client_id
         self.replica_id = replica_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         version, size = unpack_hh(data, pos)
         pos += 4
         if version != 0:
             raise kipwire.Malformed
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -69,13 +62,13 @@ class Hello(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.replica_id = data[pos:stop].decode()
+            self.replica_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         client_id = encode_text(self.client_id)
         size = len(client_id)
         add(pack_hh(0, size))

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new, repeat
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["Hello"]
 
@@ -32,8 +28,6 @@ class Hello(kipwire.Message):
         version (int16, always 1): Version of the protocol, for the whole connection.
     """
 
-    __slots__ = ("client_id", "replica_id", "software_version")
-
     NAME = "Hello"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -47,23 +41,22 @@ class Hello(kipwire.Message):
         kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
         kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_id: str = "", replica_id: str = "", software_version: str = "") -> None:
         self.client_id = client_id
         self.replica_id = replica_id
         self.software_version = software_version
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         version, size = unpack_hh(data, pos)
         pos += 4
         if version != 1:
             raise kipwire.Malformed
         if size >= 0:
             stop = pos + size
-            message.client_id = data[pos:stop].decode()
+            self.client_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -72,7 +65,7 @@ class Hello(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.replica_id = data[pos:stop].decode()
+            self.replica_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -81,13 +74,13 @@ class Hello(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.software_version = data[pos:stop].decode()
+            self.software_version = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         client_id = encode_text(self.client_id)
         size = len(client_id)
         add(pack_hh(1, size))

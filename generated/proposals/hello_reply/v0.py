@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["HelloReply"]
 
@@ -26,8 +22,6 @@ class HelloReply(kipwire.Message):
         broker_id (string): Name of the broker, such as its process and host.
     """
 
-    __slots__ = ("broker_id",)
-
     NAME = "HelloReply"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -36,25 +30,24 @@ class HelloReply(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: str = "") -> None:
         self.broker_id = broker_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_h(data, pos)
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.broker_id = data[pos:stop].decode()
+            self.broker_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         broker_id = encode_text(self.broker_id)
         size = len(broker_id)
         add(pack_h(size))

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["HelloReply"]
 
@@ -27,8 +23,6 @@ class HelloReply(kipwire.Message):
         software_version (string): Name and version of the broker's software.
     """
 
-    __slots__ = ("broker_id", "software_version")
-
     NAME = "HelloReply"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -40,20 +34,19 @@ class HelloReply(kipwire.Message):
         kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),
         kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: str = "", software_version: str = "") -> None:
         self.broker_id = broker_id
         self.software_version = software_version
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_h(data, pos)
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.broker_id = data[pos:stop].decode()
+            self.broker_id = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
@@ -62,13 +55,13 @@ class HelloReply(kipwire.Message):
         pos += 2
         if size >= 0:
             stop = pos + size
-            message.software_version = data[pos:stop].decode()
+            self.software_version = data[pos:stop].decode()
             pos = stop
         else:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         broker_id = encode_text(self.broker_id)
         size = len(broker_id)
         add(pack_h(size))

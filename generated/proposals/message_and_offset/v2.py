@@ -4,15 +4,12 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order, new, section
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, section
+from kipwire.wire import BOOL_BYTE, DEFAULT, as_bytes, as_list, in_order, is_in_order
 
 __all__ = ["Header", "MessageAndOffset"]
 
@@ -38,45 +35,33 @@ class Header(kipwire.Struct):
         value (bytes): Whatever the owner of the key puts there. The KIP knows no null.
     """
 
-    __slots__ = ("key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("key", "Key", "uint32", default=0, map_key=True),
         kipwire.Field("value", "Value", "bytes", default=b"", prefix="int32"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: int = 0, value: bytes = b"") -> None:
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[Header], int]:
-        items: list[Header] = []
-        while pos < bound and len(items) != count:
-            item = new(Header)
-            item.key, size = unpack_Ii(data, pos)
-            pos += 8
-            if size >= 0:
-                stop = pos + size
-                item.value = data[pos:stop]
-                pos = stop
-            else:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        self.key, size = unpack_Ii(data, pos)
+        pos += 8
+        if size >= 0:
+            stop = pos + size
+            self.value = data[pos:stop]
+            pos = stop
+        else:
+            raise kipwire.Malformed
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[Header], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Header):
-                raise kipwire.Malformed
-            value = item.value
-            if type(value) is not bytes:
-                value = as_bytes(value)
-            size = len(value)
-            add(pack_Ii(item.key, size))
-            add(value)
+    def _write(self, add: kipwire.Add) -> None:
+        value = self.value if type(self.value) is bytes else as_bytes(self.value)
+        size = len(value)
+        add(pack_Ii(self.key, size))
+        add(value)
 
 
 class MessageAndOffset(kipwire.Message):
@@ -101,8 +86,6 @@ class MessageAndOffset(kipwire.Message):
             format 1.
         has_headers (bool, computed bit): Whether the message has headers.
     """
-
-    __slots__ = ("offset", "compression_type", "timestamp_type", "timestamp", "key", "headers", "value")
 
     NAME = "MessageAndOffset"
     TYPE = "layout"
@@ -135,6 +118,7 @@ class MessageAndOffset(kipwire.Message):
         ),
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -144,7 +128,7 @@ class MessageAndOffset(kipwire.Message):
         timestamp_type: bool = False,
         timestamp: int = 0,
         key: bytes | None = None,
-        headers: list[Header] = kipwire.DEFAULT,
+        headers: list[Header] = DEFAULT,
         value: bytes | None = None,
     ) -> None:
         self.offset = offset
@@ -152,14 +136,12 @@ class MessageAndOffset(kipwire.Message):
         self.timestamp_type = timestamp_type
         self.timestamp = timestamp
         self.key = key
-        self.headers = [] if headers is kipwire.DEFAULT else headers
+        self.headers = [] if headers is DEFAULT else headers
         self.value = value
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        message.offset, size = unpack_qi(data, pos)
+        self.offset, size = unpack_qi(data, pos)
         pos += 12
         limit = pos + size
         if not pos <= limit <= bound:
@@ -167,20 +149,20 @@ class MessageAndOffset(kipwire.Message):
         (crc,) = unpack_I(data, pos)
         pos += 4
         magic_byte_at = pos
-        magic_byte, attributes, message.timestamp, size = unpack_bBqi(data, pos)
+        magic_byte, attributes, self.timestamp, size = unpack_bBqi(data, pos)
         pos += 14
         if magic_byte != 2:
             raise kipwire.Malformed
         if attributes & 0xE0:
             raise kipwire.Malformed
-        message.compression_type = attributes & 0x7
-        message.timestamp_type = bool(attributes & 0x8)
+        self.compression_type = attributes & 0x7
+        self.timestamp_type = bool(attributes & 0x8)
         if size >= 0:
             stop = pos + size
-            message.key = data[pos:stop]
+            self.key = data[pos:stop]
             pos = stop
         elif size == -1:
-            message.key = None
+            self.key = None
         else:
             raise kipwire.Malformed
 
@@ -191,24 +173,24 @@ class MessageAndOffset(kipwire.Message):
                 stop = pos + size
                 if stop > limit:
                     raise kipwire.Malformed
-                message.headers, pos = Header._read_many(data, pos, stop, -1)
+                self.headers, pos = read_bounded_structs(Header, data, pos, stop)
                 if pos != stop:
                     raise kipwire.Malformed
             else:
                 raise kipwire.Malformed
         else:
-            message.headers = []
-        if not is_in_order(message.headers, "key"):
+            self.headers = []
+        if not is_in_order(self.headers, "key"):
             raise kipwire.Malformed
 
         (size,) = unpack_i(data, pos)
         pos += 4
         if size >= 0:
             stop = pos + size
-            message.value = data[pos:stop]
+            self.value = data[pos:stop]
             pos = stop
         elif size == -1:
-            message.value = None
+            self.value = None
         else:
             raise kipwire.Malformed
 
@@ -216,9 +198,9 @@ class MessageAndOffset(kipwire.Message):
             raise kipwire.Malformed
         if checksums.crc32(data[magic_byte_at:pos]) != crc:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_q(self.offset))
@@ -231,9 +213,7 @@ class MessageAndOffset(kipwire.Message):
             key = b""
             size = -1
         else:
-            key = self.key
-            if type(key) is not bytes:
-                key = as_bytes(key)
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
             size = len(key)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
@@ -245,7 +225,7 @@ class MessageAndOffset(kipwire.Message):
         if type(headers) is not list:
             headers = as_list(headers)
         headers = in_order(headers, "key")
-        encoded = section(Header._write_many, headers)
+        encoded = section(Header, headers)
         size = len(encoded)
         if headers:
             add(pack_i(size))
@@ -255,9 +235,7 @@ class MessageAndOffset(kipwire.Message):
             value = b""
             size = -1
         else:
-            value = self.value
-            if type(value) is not bytes:
-                value = as_bytes(value)
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
         add(pack_i(size))
         add(value)

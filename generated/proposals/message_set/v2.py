@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
+from kipwire.arrays import read_bounded_structs, write_elements
 from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, new, read_upacked, read_varint, write_size, write_upacked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 
 __all__ = ["Message", "MessageSet"]
 
@@ -46,8 +43,6 @@ class Message(kipwire.Struct):
         crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
 
-    __slots__ = ("is_control", "timestamp", "offset_delta", "key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
@@ -70,6 +65,7 @@ class Message(kipwire.Struct):
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -86,114 +82,101 @@ class Message(kipwire.Struct):
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[Message], int]:
-        items: list[Message] = []
-        while pos < bound and len(items) != count:
-            item = new(Message)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 31)
-            limit = pos + size
-            if not pos <= limit <= bound:
-                raise kipwire.Malformed
-
-            attributes_at = pos
-            attributes, item.timestamp = unpack_Bq(data, pos)
-            pos += 9
-            if attributes & 0xF8:
-                raise kipwire.Malformed
-            item.is_control = bool(attributes & 0x4)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.offset_delta, pos = read_upacked(data, pos, 32)
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                item.offset_delta = size
+                size, pos = read_varint(data, pos, 31)
+        limit = pos + size
+        if not pos <= limit <= bound:
+            raise kipwire.Malformed
 
-            if not attributes & 0x1:
-                if not attributes & 0x2:
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        byte = data[pos]
-                        if 0 < byte < 128:
-                            size += (byte - 1) << 7
-                            pos += 1
-                        else:
-                            size, pos = read_varint(data, pos, 31)
-                    stop = pos + size
-                    item.key = data[pos:stop]
-                    pos = stop
-                else:
-                    stop = limit - 4
-                    if stop < pos:
-                        raise kipwire.Malformed
-                    item.key = data[pos:stop]
-                    pos = stop
-            else:
-                item.key = None
+        attributes_at = pos
+        attributes, self.timestamp = unpack_Bq(data, pos)
+        pos += 9
+        if attributes & 0xF8:
+            raise kipwire.Malformed
+        self.is_control = bool(attributes & 0x4)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.offset_delta, pos = read_upacked(data, pos, 32)
+        else:
+            self.offset_delta = size
 
+        if not attributes & 0x1:
             if not attributes & 0x2:
+                size = data[pos]
+                pos += 1
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_varint(data, pos, 31)
+                stop = pos + size
+                self.key = data[pos:stop]
+                pos = stop
+            else:
                 stop = limit - 4
                 if stop < pos:
                     raise kipwire.Malformed
-                item.value = data[pos:stop]
+                self.key = data[pos:stop]
                 pos = stop
-            else:
-                item.value = None
+        else:
+            self.key = None
 
-            (size,) = unpack_I(data, pos)
-            if checksums.crc32(data[attributes_at:pos]) != size:
+        if not attributes & 0x2:
+            stop = limit - 4
+            if stop < pos:
                 raise kipwire.Malformed
-            pos += 4
-            if pos != limit:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            self.value = data[pos:stop]
+            pos = stop
+        else:
+            self.value = None
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[Message], give: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Message):
-                raise kipwire.Malformed
-            parts: list[bytes] = []
-            add = parts.append
-            length_at = len(parts)
-            add(b"")
-            attributes_at = len(parts)
-            attributes = (item.key is None) | (item.value is None) << 1 | BOOL_BYTE[item.is_control] << 2
-            add(pack_Bq(attributes, item.timestamp))
-            number = item.offset_delta
-            add(VARINTS[number] if 0 <= number < 16384 else write_upacked(item.offset_delta, 32))
+        (size,) = unpack_I(data, pos)
+        if checksums.crc32(data[attributes_at:pos]) != size:
+            raise kipwire.Malformed
+        pos += 4
+        if pos != limit:
+            raise kipwire.Malformed
+        return pos
 
-            if item.key is not None:
-                key = item.key
-                if type(key) is not bytes:
-                    key = as_bytes(key)
-                size = len(key)
-                if item.value is not None:
-                    add(VARINTS[size] if size < 16384 else write_size(size))
-                add(key)
+    def _write(self, give: kipwire.Add) -> None:
+        parts: list[bytes] = []
+        add = parts.append
+        length_at = len(parts)
+        add(b"")
+        attributes_at = len(parts)
+        attributes = (self.key is None) | (self.value is None) << 1 | BOOL_BYTE[self.is_control] << 2
+        add(pack_Bq(attributes, self.timestamp))
+        number = self.offset_delta
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
 
-            if item.value is not None:
-                value = item.value
-                if type(value) is not bytes:
-                    value = as_bytes(value)
-                add(value)
+        if self.key is not None:
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            size = len(key)
+            if self.value is not None:
+                add(VARINTS[size] if size < 16384 else write_size(size))
+            add(key)
 
-            crc_at = len(parts)
-            add(b"")
-            parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
-            size = sum(map(len, parts[length_at + 1 :]))
-            parts[length_at] = write_upacked(size, 32)
-            give(b"".join(parts))
+        if self.value is not None:
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            add(value)
+
+        crc_at = len(parts)
+        add(b"")
+        parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
+        size = sum(map(len, parts[length_at + 1 :]))
+        parts[length_at] = write_upacked(size, 32)
+        give(b"".join(parts))
 
 
 class MessageSet(kipwire.Message):
@@ -206,7 +189,7 @@ class MessageSet(kipwire.Message):
             this.
         timestamp_type (bool): Who set the timestamps: false the producer, true the broker.
         is_transactional (bool): Whether the set is part of a transaction, so that a marker will follow.
-        offset_delta (int32): The next set starts at Offset + OffsetDelta. It stays when compaction removes messages.
+        offset_delta (int32): The next set starts at Offset + offset_delta. It stays when compaction removes messages.
         max_timestamp (int64): Highest timestamp of the messages, in milliseconds since 1970.
         pid (int64): Id of the producer.
         epoch (int16): Incarnation of the producer; 0 follows 32767.
@@ -219,19 +202,6 @@ class MessageSet(kipwire.Message):
         magic (int8, always 2): Number of the message format.
         attributes (int16, made of bits): Flags of the set.
     """
-
-    __slots__ = (
-        "offset",
-        "compression_type",
-        "timestamp_type",
-        "is_transactional",
-        "offset_delta",
-        "max_timestamp",
-        "pid",
-        "epoch",
-        "sequence",
-        "messages",
-    )
 
     NAME = "MessageSet"
     TYPE = "layout"
@@ -256,6 +226,7 @@ class MessageSet(kipwire.Message):
         kipwire.Field("sequence", "Sequence", "int32", default=0),
         kipwire.Field("messages", "Messages", "[]Message", default=(), struct=Message, prefix="rest"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -269,7 +240,7 @@ class MessageSet(kipwire.Message):
         pid: int = 0,
         epoch: int = 0,
         sequence: int = 0,
-        messages: list[Message] = kipwire.DEFAULT,
+        messages: list[Message] = DEFAULT,
     ) -> None:
         self.offset = offset
         self.compression_type = compression_type
@@ -280,13 +251,11 @@ class MessageSet(kipwire.Message):
         self.pid = pid
         self.epoch = epoch
         self.sequence = sequence
-        self.messages = [] if messages is kipwire.DEFAULT else messages
+        self.messages = [] if messages is DEFAULT else messages
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
-        message.offset, size = unpack_qi(data, pos)
+        self.offset, size = unpack_qi(data, pos)
         pos += 12
         limit = pos + size
         if not pos <= limit <= bound:
@@ -294,31 +263,29 @@ class MessageSet(kipwire.Message):
         (crc,) = unpack_I(data, pos)
         pos += 4
         magic_at = pos
-        magic, attributes, message.offset_delta, message.max_timestamp, message.pid, message.epoch, message.sequence = (
-            unpack_bHiqqhi(data, pos)
+        magic, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence = unpack_bHiqqhi(
+            data, pos
         )
         pos += 29
         if magic != 2:
             raise kipwire.Malformed
         if attributes & 0xFFE0:
             raise kipwire.Malformed
-        message.compression_type = attributes & 0x7
-        message.timestamp_type = bool(attributes & 0x8)
-        message.is_transactional = bool(attributes & 0x10)
+        self.compression_type = attributes & 0x7
+        self.timestamp_type = bool(attributes & 0x8)
+        self.is_transactional = bool(attributes & 0x10)
         stop = limit
         if stop < pos:
             raise kipwire.Malformed
-        message.messages, pos = Message._read_many(data, pos, stop, -1)
+        self.messages, pos = read_bounded_structs(Message, data, pos, stop)
         if pos != stop:
             raise kipwire.Malformed
 
-        if pos != limit:
-            raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         add(pack_q(self.offset))
@@ -335,7 +302,7 @@ class MessageSet(kipwire.Message):
         if type(messages) is not list:
             messages = as_list(messages)
         if messages:
-            Message._write_many(messages, add)
+            write_elements(Message, messages, add)
 
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[length_at + 1 :]))

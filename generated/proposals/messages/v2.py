@@ -4,16 +4,13 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
 from kipwire import checksums
+from kipwire.arrays import read_bounded_structs, write_elements
 from kipwire.varints import VARINTS
-from kipwire.wire import BOOL_BYTE, as_bytes, as_list, new, read_upacked, read_varint, write_size, write_upacked
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import BOOL_BYTE, DEFAULT, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 
 __all__ = ["Message", "Messages"]
 
@@ -41,8 +38,6 @@ class Message(kipwire.Struct):
         crc (uint32, computed crc32): CRC-32 from Attributes to here, for programs that check single messages.
     """
 
-    __slots__ = ("is_control", "timestamp", "offset_delta", "key", "value")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
@@ -65,6 +60,7 @@ class Message(kipwire.Struct):
         kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -81,114 +77,101 @@ class Message(kipwire.Struct):
         self.key = key
         self.value = value
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[Message], int]:
-        items: list[Message] = []
-        while pos < bound and len(items) != count:
-            item = new(Message)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                byte = data[pos]
-                if 0 < byte < 128:
-                    size += (byte - 1) << 7
-                    pos += 1
-                else:
-                    size, pos = read_varint(data, pos, 31)
-            limit = pos + size
-            if not pos <= limit <= bound:
-                raise kipwire.Malformed
-
-            attributes_at = pos
-            attributes, item.timestamp = unpack_Bq(data, pos)
-            pos += 9
-            if attributes & 0xF8:
-                raise kipwire.Malformed
-            item.is_control = bool(attributes & 0x4)
-            size = data[pos]
-            pos += 1
-            if size > 127:
-                item.offset_delta, pos = read_upacked(data, pos, 32)
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
             else:
-                item.offset_delta = size
+                size, pos = read_varint(data, pos, 31)
+        limit = pos + size
+        if not pos <= limit <= bound:
+            raise kipwire.Malformed
 
-            if not attributes & 0x1:
-                if not attributes & 0x2:
-                    size = data[pos]
-                    pos += 1
-                    if size > 127:
-                        byte = data[pos]
-                        if 0 < byte < 128:
-                            size += (byte - 1) << 7
-                            pos += 1
-                        else:
-                            size, pos = read_varint(data, pos, 31)
-                    stop = pos + size
-                    item.key = data[pos:stop]
-                    pos = stop
-                else:
-                    stop = limit - 4
-                    if stop < pos:
-                        raise kipwire.Malformed
-                    item.key = data[pos:stop]
-                    pos = stop
-            else:
-                item.key = None
+        attributes_at = pos
+        attributes, self.timestamp = unpack_Bq(data, pos)
+        pos += 9
+        if attributes & 0xF8:
+            raise kipwire.Malformed
+        self.is_control = bool(attributes & 0x4)
+        size = data[pos]
+        pos += 1
+        if size > 127:
+            self.offset_delta, pos = read_upacked(data, pos, 32)
+        else:
+            self.offset_delta = size
 
+        if not attributes & 0x1:
             if not attributes & 0x2:
+                size = data[pos]
+                pos += 1
+                if size > 127:
+                    byte = data[pos]
+                    if 0 < byte < 128:
+                        size += (byte - 1) << 7
+                        pos += 1
+                    else:
+                        size, pos = read_varint(data, pos, 31)
+                stop = pos + size
+                self.key = data[pos:stop]
+                pos = stop
+            else:
                 stop = limit - 4
                 if stop < pos:
                     raise kipwire.Malformed
-                item.value = data[pos:stop]
+                self.key = data[pos:stop]
                 pos = stop
-            else:
-                item.value = None
+        else:
+            self.key = None
 
-            (size,) = unpack_I(data, pos)
-            if checksums.crc32(data[attributes_at:pos]) != size:
+        if not attributes & 0x2:
+            stop = limit - 4
+            if stop < pos:
                 raise kipwire.Malformed
-            pos += 4
-            if pos != limit:
-                raise kipwire.Malformed
-            items.append(item)
-        return items, pos
+            self.value = data[pos:stop]
+            pos = stop
+        else:
+            self.value = None
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[Message], give: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, Message):
-                raise kipwire.Malformed
-            parts: list[bytes] = []
-            add = parts.append
-            length_at = len(parts)
-            add(b"")
-            attributes_at = len(parts)
-            attributes = (item.key is None) | (item.value is None) << 1 | BOOL_BYTE[item.is_control] << 2
-            add(pack_Bq(attributes, item.timestamp))
-            number = item.offset_delta
-            add(VARINTS[number] if 0 <= number < 16384 else write_upacked(item.offset_delta, 32))
+        (size,) = unpack_I(data, pos)
+        if checksums.crc32(data[attributes_at:pos]) != size:
+            raise kipwire.Malformed
+        pos += 4
+        if pos != limit:
+            raise kipwire.Malformed
+        return pos
 
-            if item.key is not None:
-                key = item.key
-                if type(key) is not bytes:
-                    key = as_bytes(key)
-                size = len(key)
-                if item.value is not None:
-                    add(VARINTS[size] if size < 16384 else write_size(size))
-                add(key)
+    def _write(self, give: kipwire.Add) -> None:
+        parts: list[bytes] = []
+        add = parts.append
+        length_at = len(parts)
+        add(b"")
+        attributes_at = len(parts)
+        attributes = (self.key is None) | (self.value is None) << 1 | BOOL_BYTE[self.is_control] << 2
+        add(pack_Bq(attributes, self.timestamp))
+        number = self.offset_delta
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
 
-            if item.value is not None:
-                value = item.value
-                if type(value) is not bytes:
-                    value = as_bytes(value)
-                add(value)
+        if self.key is not None:
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            size = len(key)
+            if self.value is not None:
+                add(VARINTS[size] if size < 16384 else write_size(size))
+            add(key)
 
-            crc_at = len(parts)
-            add(b"")
-            parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
-            size = sum(map(len, parts[length_at + 1 :]))
-            parts[length_at] = write_upacked(size, 32)
-            give(b"".join(parts))
+        if self.value is not None:
+            value = self.value if type(self.value) is bytes else as_bytes(self.value)
+            add(value)
+
+        crc_at = len(parts)
+        add(b"")
+        parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
+        size = sum(map(len, parts[length_at + 1 :]))
+        parts[length_at] = write_upacked(size, 32)
+        give(b"".join(parts))
 
 
 class Messages(kipwire.Message):
@@ -198,8 +181,6 @@ class Messages(kipwire.Message):
         messages ([]Message): The messages of one set, as in MessageSet.
     """
 
-    __slots__ = ("messages",)
-
     NAME = "Messages"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -208,25 +189,24 @@ class Messages(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (kipwire.Field("messages", "Messages", "[]Message", default=(), struct=Message, prefix="rest"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
-    def __init__(self, *, messages: list[Message] = kipwire.DEFAULT) -> None:
-        self.messages = [] if messages is kipwire.DEFAULT else messages
+    def __init__(self, *, messages: list[Message] = DEFAULT) -> None:
+        self.messages = [] if messages is DEFAULT else messages
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         stop = bound
         if stop < pos:
             raise kipwire.Malformed
-        message.messages, pos = Message._read_many(data, pos, stop, -1)
+        self.messages, pos = read_bounded_structs(Message, data, pos, stop)
         if pos != stop:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         messages = self.messages
         if type(messages) is not list:
             messages = as_list(messages)
         if messages:
-            Message._write_many(messages, add)
+            write_elements(Message, messages, add)

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import DEFAULT, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list
 
 __all__ = ["ProduceResponse"]
 
@@ -39,8 +35,6 @@ class ProduceResponse(kipwire.Message):
         version_id (int16, always 0): Version of the response's format.
     """
 
-    __slots__ = ("correlation_id", "error", "errors", "offsets")
-
     NAME = "ProduceResponse"
     TYPE = "layout"
     API_KEY: typing.ClassVar[None] = None
@@ -56,54 +50,48 @@ class ProduceResponse(kipwire.Message):
         kipwire.Field("errors", "Errors", "[]int16", default=(), prefix="int16"),
         kipwire.Field("offsets", "Offsets", "[]int64", default=(), prefix="int16", same_length_as="errors"),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self,
-        *,
-        correlation_id: int = 0,
-        error: int = 0,
-        errors: list[int] = kipwire.DEFAULT,
-        offsets: list[int] = kipwire.DEFAULT,
+        self, *, correlation_id: int = 0, error: int = 0, errors: list[int] = DEFAULT, offsets: list[int] = DEFAULT
     ) -> None:
         self.correlation_id = correlation_id
         self.error = error
-        self.errors = [] if errors is kipwire.DEFAULT else errors
-        self.offsets = [] if offsets is kipwire.DEFAULT else offsets
+        self.errors = [] if errors is DEFAULT else errors
+        self.offsets = [] if offsets is DEFAULT else offsets
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.correlation_id, version_id, message.error, size = unpack_ihhh(data, pos)
+        self.correlation_id, version_id, self.error, size = unpack_ihhh(data, pos)
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
         if size >= 0:
-            message.errors = [*UNPACK_INT16[size](data, pos)]
-            pos += (size) * 2
+            self.errors = [*UNPACK_INT16[size](data, pos)] if size else []
+            pos += size * 2
         else:
             raise kipwire.Malformed
 
         (size,) = unpack_h(data, pos)
         pos += 2
         if size >= 0:
-            message.offsets = [*UNPACK_INT64[size](data, pos)]
-            pos += (size) * 8
+            self.offsets = [*UNPACK_INT64[size](data, pos)] if size else []
+            pos += size * 8
         else:
             raise kipwire.Malformed
-        if len(message.offsets) != len(message.errors):
+        if len(self.offsets) != len(self.errors):
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         errors = self.errors

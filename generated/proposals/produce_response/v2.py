@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import as_list, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.arrays import read_bounded_structs, write_elements
+from kipwire.wire import DEFAULT, as_list
 
 __all__ = ["MessageSetResult", "ProduceResponse"]
 
@@ -31,34 +28,24 @@ class MessageSetResult(kipwire.Struct):
         error (int16): Error of the message set; 0 if there is none.
     """
 
-    __slots__ = ("offset", "error")
-
     FLEXIBLE = False
     FIELDS = (
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("error", "Error", "int16", default=0),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, offset: int = 0, error: int = 0) -> None:
         self.offset = offset
         self.error = error
 
-    @staticmethod
-    def _read_many(data: bytes, pos: int, bound: int, count: int) -> tuple[list[MessageSetResult], int]:
-        items: list[MessageSetResult] = []
-        while pos < bound and len(items) != count:
-            item = new(MessageSetResult)
-            item.offset, item.error = unpack_qh(data, pos)
-            pos += 10
-            items.append(item)
-        return items, pos
+    def _read(self, data: bytes, pos: int, bound: int) -> int:
+        self.offset, self.error = unpack_qh(data, pos)
+        pos += 10
+        return pos
 
-    @staticmethod
-    def _write_many(items: abc.Sequence[MessageSetResult], add: abc.Callable[[bytes], object]) -> None:
-        for item in items:
-            if not isinstance(item, MessageSetResult):
-                raise kipwire.Malformed
-            add(pack_qh(item.offset, item.error))
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_qh(self.offset, self.error))
 
 
 class ProduceResponse(kipwire.Message):
@@ -74,8 +61,6 @@ class ProduceResponse(kipwire.Message):
         size (int32, computed size): Bytes of the response behind this field.
         version_id (int16, always 2): Version of the response's format.
     """
-
-    __slots__ = ("correlation_id", "error", "response_data")
 
     NAME = "ProduceResponse"
     TYPE = "layout"
@@ -93,43 +78,42 @@ class ProduceResponse(kipwire.Message):
             "response_data", "ResponseData", "[]MessageSetResult", default=(), struct=MessageSetResult, prefix="int16"
         ),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
-        self, *, correlation_id: int = 0, error: int = 0, response_data: list[MessageSetResult] = kipwire.DEFAULT
+        self, *, correlation_id: int = 0, error: int = 0, response_data: list[MessageSetResult] = DEFAULT
     ) -> None:
         self.correlation_id = correlation_id
         self.error = error
-        self.response_data = [] if response_data is kipwire.DEFAULT else response_data
+        self.response_data = [] if response_data is DEFAULT else response_data
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
+    def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        message = new(cls)
         (size,) = unpack_i(data, pos)
         pos += 4
         limit = pos + size
         if not pos <= limit <= bound:
             raise kipwire.Malformed
-        message.correlation_id, version_id, message.error, size = unpack_ihhh(data, pos)
+        self.correlation_id, version_id, self.error, size = unpack_ihhh(data, pos)
         pos += 10
         if version_id != 2:
             raise kipwire.Malformed
         if size >= 0:
             number = size
             if number:
-                message.response_data, pos = MessageSetResult._read_many(data, pos, limit, number)
-                if len(message.response_data) != number:
+                self.response_data, pos = read_bounded_structs(MessageSetResult, data, pos, limit, number)
+                if len(self.response_data) != number:
                     raise kipwire.Malformed
             else:
-                message.response_data = []
+                self.response_data = []
         else:
             raise kipwire.Malformed
 
         if pos != limit:
             raise kipwire.Malformed
-        return message, pos
+        return pos
 
-    def _write(self, give: abc.Callable[[bytes], object]) -> None:
+    def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
         response_data = self.response_data
@@ -138,7 +122,7 @@ class ProduceResponse(kipwire.Message):
         size = len(response_data)
         add(pack_ihhh(self.correlation_id, 2, self.error, size))
         if response_data:
-            MessageSetResult._write_many(response_data, add)
+            write_elements(MessageSetResult, response_data, add)
 
         body = b"".join(parts)
         size = len(body)

@@ -4,19 +4,16 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import encode_text, new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import encode_text
 
 __all__ = ["RequestHeader"]
 
 unpack_hhih = struct.Struct(">hhih").unpack_from
-pack_hhih = struct.Struct(">hhih").pack
+pack_h = struct.Struct(">h").pack
+pack_hhi = struct.Struct(">hhi").pack
 
 
 class RequestHeader(kipwire.Message):
@@ -29,8 +26,6 @@ class RequestHeader(kipwire.Message):
         correlation_id (int32): Number that the response repeats, so that the client knows which request it answers.
         client_id (string, nullable): Name that the client gives itself, for logs and quotas; null if it gives none.
     """
-
-    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
 
     NAME = "RequestHeader"
     TYPE = "header"
@@ -45,6 +40,7 @@ class RequestHeader(kipwire.Message):
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -59,27 +55,25 @@ class RequestHeader(kipwire.Message):
         self.correlation_id = correlation_id
         self.client_id = client_id
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.request_api_key, message.request_api_version, message.correlation_id, size = unpack_hhih(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.request_api_key, self.request_api_version, self.correlation_id, size = unpack_hhih(data, pos)
         pos += 10
-        if size >= 0:
-            end = pos + size
-            message.client_id = data[pos:end].decode()
-            pos = end
-        elif size == -1:
-            message.client_id = None
+        if size == -1:
+            self.client_id = None
         else:
-            raise kipwire.Malformed
-        return message, pos
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.client_id = data[pos:end].decode()
+            pos = end
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         if self.client_id is None:
-            client_id = b""
-            size = -1
+            add(pack_h(-1))
         else:
             client_id = encode_text(self.client_id)
             size = len(client_id)
-        add(pack_hhih(self.request_api_key, self.request_api_version, self.correlation_id, size))
-        add(client_id)
+            add(pack_h(size))
+            add(client_id)

@@ -4,22 +4,10 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import (
-    ONE_BYTE,
-    encode_text,
-    new,
-    read_string_size,
-    read_tag_section,
-    write_string_size,
-    write_tag_section,
-)
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["RequestHeader"]
 
@@ -38,8 +26,6 @@ class RequestHeader(kipwire.Message):
         client_id (string, nullable): Name that the client gives itself, for logs and quotas; null if it gives none.
     """
 
-    __slots__ = ("request_api_key", "request_api_version", "correlation_id", "client_id")
-
     NAME = "RequestHeader"
     TYPE = "header"
     API_KEY: typing.ClassVar[None] = None
@@ -53,6 +39,7 @@ class RequestHeader(kipwire.Message):
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, compact=True, ignorable=True),
     )
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(
         self,
@@ -68,43 +55,29 @@ class RequestHeader(kipwire.Message):
         self.client_id = client_id
         self._unknown_tagged_fields = None
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        message.request_api_key, message.request_api_version, message.correlation_id, size = unpack_hhiB(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        self.request_api_key, self.request_api_version, self.correlation_id, size = unpack_hhiB(data, pos)
         pos += 9
         if size > 1:
             if size > 127:
                 size, pos = read_string_size(data, pos)
             end = pos + size - 1
-            message.client_id = data[pos:end].decode()
+            self.client_id = data[pos:end].decode()
             pos = end
-        elif size:
-            message.client_id = ""
         else:
-            message.client_id = None
+            self.client_id = "" if size else None
+        self._unknown_tagged_fields = None
+        return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
-        if data[pos]:
-            pos = read_tag_section(message, data, pos)
-        else:
-            message._unknown_tagged_fields = None
-            pos += 1
-        return message, pos
-
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
+        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
         if self.client_id is None:
-            client_id = b""
-            size = 0
+            add(b"\0")
         else:
             client_id = encode_text(self.client_id)
             size = len(client_id) + 1
-        add(pack_hhi(self.request_api_key, self.request_api_version, self.correlation_id))
-        add(ONE_BYTE[size] if size < 128 else write_string_size(size))
-        add(client_id)
-
-        if not self._unknown_tagged_fields:
-            add(b"\0")
-        else:
-            write_tag_section(self, add)
+            add(ONE_BYTE[size] if size < 128 else write_string_size(size))
+            add(client_id)
+        add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

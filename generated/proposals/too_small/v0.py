@@ -4,14 +4,9 @@
 from __future__ import annotations
 
 import struct
+import typing
 
 import kipwire
-from kipwire.wire import new
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import typing
-    from collections import abc
 
 __all__ = ["TooSmall"]
 
@@ -28,8 +23,6 @@ class TooSmall(kipwire.Message):
             written in them.
     """
 
-    __slots__ = ("too_small",)
-
     NAME = "TooSmall"
     TYPE = "data"
     API_KEY: typing.ClassVar[None] = None
@@ -38,16 +31,15 @@ class TooSmall(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (kipwire.Field("too_small", "tooSmall", "int64", default=0, encoding="fixed32"),)
+    __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, too_small: int = 0) -> None:
         self.too_small = too_small
 
-    @classmethod
-    def _read(cls, data: bytes, pos: int) -> tuple[typing.Self, int]:
-        message = new(cls)
-        (message.too_small,) = unpack_i(data, pos)
+    def _read(self, data: bytes, pos: int) -> int:
+        (self.too_small,) = unpack_i(data, pos)
         pos += 4
-        return message, pos
+        return pos
 
-    def _write(self, add: abc.Callable[[bytes], object]) -> None:
+    def _write(self, add: kipwire.Add) -> None:
         add(pack_i(self.too_small))
