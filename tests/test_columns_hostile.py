@@ -232,6 +232,19 @@ def test_types_that_have_other_arrays_in_them_are_refused() -> None:
             columns.encode(HeartbeatRequest, pa.StructArray.from_arrays(parts, [one.name for one in rows.type]))
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_names_of_columns_that_are_not_utf8_are_refused(whole: bool) -> None:
+    rows = columns.decode(OffsetCommitValue, [OffsetCommitValue().encode()])
+    sink = pa.BufferOutputStream()
+    batch = pa.RecordBatch.from_struct_array(rows)
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    damaged = sink.getvalue().to_pybytes().replace(b"metadata", b"meta\xff\xff\xff\xff")
+    read = pa.ipc.open_stream(damaged).read_next_batch()
+    with pytest.raises(columns.ColumnError, match="damaged.*utf-8"):
+        columns.encode(OffsetCommitValue, read if whole else read.to_struct_array())
+
+
 def test_null_is_what_pyarrow_counts_as_null() -> None:
     data = [HeartbeatRequest(generation_id=at).encode() for at in range(3)]
     none = pa.py_buffer(b"\0")

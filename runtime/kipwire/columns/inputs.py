@@ -78,7 +78,7 @@ def as_rows(rows: Rows) -> pa.StructArray | pa.ChunkedArray:
     Raises:
         ColumnError: they are something else than structs, or damaged.
     """
-    given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table | None
+    given: Any
     if isinstance(rows, (pa.RecordBatch, pa.Table)):
         given = rows
     else:

@@ -36,6 +36,23 @@ def expect_sound(given: pa.Array | pa.ChunkedArray | pa.RecordBatch | pa.Table, 
     """
     with arrow_errors_of(what):
         given.validate(full=values)
+        if isinstance(given, (pa.RecordBatch, pa.Table)):
+            for field in given.schema:
+                _read_names(field)
+        else:
+            for number in range(given.type.num_fields):
+                _read_names(given.type.field(number))
+
+
+def _read_names(field: pa.Field) -> None:
+    """Read the name of a field and of those in it, as pyarrow does when it is asked for them.
+
+    Raises:
+        UnicodeDecodeError: one is not UTF-8.
+    """
+    _ = field.name
+    for number in range(field.type.num_fields):
+        _read_names(field.type.field(number))
 
 
 def expect_few(given: pa.Array | pa.ChunkedArray) -> None:
@@ -76,5 +93,5 @@ def arrow_errors_of(what: str) -> Iterator[None]:
     """Make errors of pyarrow in what it is around those of columns."""
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise ColumnError(f"the array of {what} is damaged: {error}") from error
