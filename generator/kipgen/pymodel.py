@@ -115,7 +115,7 @@ class PyStruct:
     @property
     def metadata(self) -> tuple[Code, ...]:
         """What stands in `FIELDS`."""
-        return fields_metadata(self.fields)
+        return fields_metadata((field, field.metadata_default) for field in self.fields)
 
 
 class Emptiness(NamedTuple):

@@ -12,8 +12,8 @@ from kipwire.errors import (
     PackageError,
     UnsupportedVersionError,
 )
-from kipwire.fields import Field
-from kipwire.structs import DEFAULT, LazyStruct, Message, Struct, UnknownTaggedFields
+from kipwire.messages import Message
+from kipwire.structs import DEFAULT, Field, LazyStruct, Struct, UnknownTaggedFields
 
 __all__ = [
     "DEFAULT",

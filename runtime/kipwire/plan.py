@@ -10,8 +10,7 @@ from functools import cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.fields import Field
-    from kipwire.structs import Struct
+    from kipwire.structs import Field, Struct
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
@@ -151,9 +150,7 @@ class Plan:
     @cached_property
     def has_floats(self) -> bool:
         """Whether a float is in it, at any depth: 0.0 and -0.0 are equal and have other bytes."""
-        return any(
-            item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order
-        )
+        return any(item.kind == "float64" or (item.plan is not None and item.plan.has_floats) for item in self.in_order)
 
     @cached_property
     def default_structs(self) -> int:

@@ -6,13 +6,13 @@ import struct
 from importlib import import_module
 
 from kipwire.errors import DecodeError, PackageError, UnsupportedVersionError
-from kipwire.structs import expect_end
+from kipwire.messages import expect_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
 _KEY_AND_VERSION = struct.Struct(">hh")
 
