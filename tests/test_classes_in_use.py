@@ -220,7 +220,9 @@ def test_importing_one_message_imports_no_other_and_nothing_heavy() -> None:
     )
     assert done.stdout.split() == [
         *("kafka_messages", "kafka_messages.metadata_response", "kafka_messages.metadata_response.v12"),
-        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.errors", "kipwire.messages"),
+        *("kipwire", *(["kipwire._kernel"] if native.in_use else []), "kipwire.contract"),
+        *(["kipwire.empty_elements"] if native.in_use else []),
+        *("kipwire.errors", "kipwire.messages"),
         *("kipwire.native", *(["kipwire.plan"] if native.in_use else []), "kipwire.registry"),
         *("kipwire.rows", "kipwire.structs", "kipwire.uuids", "kipwire.wire"),
     ], done.stderr
