@@ -18,19 +18,9 @@ from kipgen.rows import AlikeRow, alike_row, fixed_row
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
-from kipgen.types import INTEGER_RANGES
+from kipwire.types import TYPES
 
 LINE_LENGTH = 120
-
-_ANNOTATIONS = {
-    **dict.fromkeys(INTEGER_RANGES, "int"),
-    "bool": "bool",
-    "float64": "float",
-    "string": "str",
-    "uuid": "uuid.UUID",
-    "bytes": "bytes",
-    "records": "bytes",
-}
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
     abc add alike at blob byte bytes cls columns count data default element empties encoded end fields float
@@ -238,7 +228,7 @@ def local_name(attribute: str) -> str:
 
 
 def _annotation(field: FieldLayout) -> str:
-    element = field.struct or _ANNOTATIONS[field.type.element]
+    element = field.struct or TYPES[field.type.element].annotation
     annotation = f"list[{element}]" if field.type.is_array else element
     return f"{annotation} | None" if field.nullable else annotation
 
