@@ -11,8 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kipwire.fields import Field
-from kipwire.structs import Struct
+from kipwire.structs import Field, Struct
 
 _TYPES: dict[str, type] = {"bool": bool, "string": str, "bytes": bytes, "records": bytes, "uuid": uuid.UUID}
 """Primitives that are no numbers."""

@@ -15,7 +15,7 @@ from benchmarks.bodies import METADATA
 from benchmarks.peers import codec_of, interpreted_codec_of
 from benchmarks.timing import interleaved
 from kipwire import native
-from kipwire.structs import Message
+from kipwire.messages import Message
 
 SPECS = Path(__file__).parent.parent / "schemas/kafka_messages/clients"
 PACKAGE = "a_users_own_package"

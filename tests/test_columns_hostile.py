@@ -241,7 +241,7 @@ def test_names_of_columns_that_are_not_utf8_are_refused(whole: bool) -> None:
         stream.write_batch(batch)
     damaged = sink.getvalue().to_pybytes().replace(b"metadata", b"meta\xff\xff\xff\xff")
     read = pa.ipc.open_stream(damaged).read_next_batch()
-    with pytest.raises(columns.ColumnError, match="damaged.*utf-8"):
+    with pytest.raises(columns.ColumnError, match=r"damaged.*utf-8"):
         columns.encode(OffsetCommitValue, read if whole else read.to_struct_array())
 
 

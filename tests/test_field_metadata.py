@@ -19,7 +19,7 @@ from kafka_records.record_batch.v2 import RecordBatch
 from kipgen.check import read_folder
 from kipgen.names import attribute_name
 from kipgen.spec import FieldSpec, MessageSpec
-from kipwire import Field, Struct, docstrings, native
+from kipwire import Field, Struct, native
 from kipwire.types import ENCODINGS, TYPES
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
@@ -104,7 +104,9 @@ def test_docstrings_are_read_with_and_without_indentation(margin: str) -> None:
 
 
 def test_without_docstrings_there_is_no_text() -> None:
-    assert docstrings.about(Field("one", "One", "int32", default=0)) == ""
+    assert Field("one", "One", "int32", default=0).about == ""
+    owner = type("Owner", (Struct,), {"__doc__": None, "FIELDS": (Field("one", "One", "int32", default=0),)})
+    assert owner.FIELDS[0].about == ""  # type: ignore[attr-defined]
 
 
 def test_what_is_computed_is_a_field_but_no_attribute() -> None:

@@ -16,6 +16,7 @@ ORDER = (
     "record-formats",
     "testing",
     "evolution",
+    "compatibility",
     "inspect",
     "advise",
     "drift",

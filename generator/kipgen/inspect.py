@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kipwire import DecodeError, Message, UnsupportedVersionError
+from kipwire.messages import expect_end
 from kipwire.registry import Registry
-from kipwire.structs import expect_end
 from kipwire.walk import Element, walk
 from kipwire.words import counted, left_over
 

@@ -32,7 +32,7 @@ class PyLayout:
     @property
     def metadata(self) -> tuple[Code, ...]:
         """What stands in `FIELDS`."""
-        return parts_metadata(self.parts, self.fields)
+        return parts_metadata(self.parts, ((field, field.metadata_default) for field in self.fields))
 
     @property
     def has_size(self) -> bool:

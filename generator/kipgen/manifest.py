@@ -16,6 +16,7 @@ from pathlib import Path
 from kipgen.files import read_regular
 from kipgen.render import HeaderVersions, RegistryEntry
 from kipgen.resources import schema_path, template_folder
+from kipwire.contract import LEVEL
 
 FILE_NAME = "kipgen.manifest.json"
 
@@ -67,7 +68,7 @@ def entry_digest(entry: RegistryEntry) -> str:
 
 @cache
 def made_by() -> str:
-    """Changes with whatever the generated code depends on besides the specs: our code, the templates, black."""
+    """Changes with whatever the generated code depends on besides the specs: our code, templates, black, the level."""
     package, templates = Path(__file__).parent, template_folder()
     # By the path in its folder alone: a checkout and an installed wheel keep the folders in different places.
     files = {
@@ -76,7 +77,7 @@ def made_by() -> str:
         "schema": schema_path(),
     }
     hashes = {name: digest(file.read_bytes()) for name, file in sorted(files.items())}
-    return digest(json.dumps({"black": version("black"), "files": hashes}).encode())
+    return digest(json.dumps({"black": version("black"), "files": hashes, "level": LEVEL}).encode())
 
 
 def read_manifest(package: Path) -> Manifest:

@@ -8,13 +8,14 @@ from kipgen.code import Code, quoted
 from kipgen.layout_parts import BitsPart, ChecksumPart, ConstantPart, SizePart, ValuePart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from kipgen.layout import FieldLayout
     from kipgen.layout_parts import Part
-    from kipgen.pymodel import PyField
 
 Arguments = dict[str, object]
+WithDefault = tuple["FieldLayout", Code]
+"""A field with the expression that stands for its default."""
 
 
 class Computed(NamedTuple):
@@ -25,14 +26,14 @@ class Computed(NamedTuple):
     """Why it is not an attribute, in a word or two."""
 
 
-def fields_metadata(fields: Iterable[PyField]) -> tuple[Code, ...]:
+def fields_metadata(fields: Iterable[WithDefault]) -> tuple[Code, ...]:
     """The calls for the fields of a message's struct."""
-    return tuple(_call(field, _of_value(field)) for field in fields)
+    return tuple(_call(field, _of_value(field, default)) for field, default in fields)
 
 
-def parts_metadata(parts: Iterable[Part], fields: Sequence[PyField]) -> tuple[Code, ...]:
+def parts_metadata(parts: Iterable[Part], fields: Iterable[WithDefault]) -> tuple[Code, ...]:
     """The calls for what stands in a struct of a record format."""
-    attributes = {field.attribute: field for field in fields}
+    attributes = {field.attribute: (field, default) for field, default in fields}
     return tuple(call for part in parts for call in _of_part(part, attributes))
 
 
@@ -50,7 +51,7 @@ def computed_fields(parts: Iterable[Part]) -> Iterator[Computed]:
             yield from (Computed(bit.plain, "computed bit") for bit in part.bits if bit.presence_of)
 
 
-def _of_part(part: Part, attributes: Mapping[str, PyField]) -> Iterator[Code]:
+def _of_part(part: Part, attributes: Mapping[str, WithDefault]) -> Iterator[Code]:
     if isinstance(part, ValuePart):
         field = part.field
         presence = part.presence
@@ -63,7 +64,7 @@ def _of_part(part: Part, attributes: Mapping[str, PyField]) -> Iterator[Code]:
             "sorted_by": part.sorted_by,
             "same_length_as": part.same_length_as,
         }
-        yield _call(field, _of_value(attributes[field.attribute]) | wire)
+        yield _call(field, _of_value(*attributes[field.attribute]) | wire)
     elif isinstance(part, SizePart):
         yield _call(part.plain, {"encoding": part.encoding and str(part.encoding), "role": "size"})
     elif isinstance(part, ChecksumPart):
@@ -73,13 +74,13 @@ def _of_part(part: Part, attributes: Mapping[str, PyField]) -> Iterator[Code]:
     else:
         yield _call(part.plain, {"role": "bits"})
         for bit in part.bits:
-            values: Arguments = {"role": "presence"} if bit.presence_of else _of_value(attributes[bit.name])
+            values: Arguments = {"role": "presence"} if bit.presence_of else _of_value(*attributes[bit.name])
             yield _call(bit.plain, values | {"bit": bit.lowest})
 
 
-def _of_value(field: PyField) -> Arguments:
+def _of_value(field: FieldLayout, default: Code) -> Arguments:
     return {
-        "default": field.metadata_default,
+        "default": default,
         "struct": field.struct and Code(field.struct),
         "nullable": field.nullable,
         "compact": field.is_sized and field.compact,
@@ -93,14 +94,14 @@ def _of_value(field: PyField) -> Arguments:
 
 
 def _call(field: FieldLayout, arguments: Arguments) -> Code:
-    """The call of `kipwire.Field`; an argument that is None, False or empty is the default."""
+    """The call of `kipwire.Field`; an argument that is None, False or empty, or `()`, is the default."""
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
     names = map(quoted, (field.attribute, field.spec_name, str(field.type)))
-    return Code(f"kipwire.Field({', '.join([*names, *given])})")
+    return Code(f"Field({', '.join([*names, *given])})")
 
 
 def _is_given(value: object) -> bool:
-    return value is not None and value is not False and value != ""
+    return value is not None and value is not False and value not in ("", "()")
 
 
 def _expression(value: object) -> str:

@@ -18,19 +18,9 @@ from kipgen.rows import has_rows, row_codes
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
 from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
-from kipgen.types import INTEGER_RANGES
+from kipwire.types import TYPES
 
 LINE_LENGTH = 120
-
-_ANNOTATIONS = {
-    **dict.fromkeys(INTEGER_RANGES, "int"),
-    "bool": "bool",
-    "float64": "float",
-    "string": "str",
-    "uuid": "uuid.UUID",
-    "bytes": "bytes",
-    "records": "bytes",
-}
 
 _TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
     add byte bytes data encoded end fields float frozenset item items kipwire len list number parts pos rows self size
@@ -109,7 +99,7 @@ class PyStruct:
     @property
     def metadata(self) -> tuple[Code, ...]:
         """What stands in `FIELDS`."""
-        return fields_metadata(self.fields)
+        return fields_metadata((field, field.metadata_default) for field in self.fields)
 
 
 class Emptiness(NamedTuple):
@@ -223,7 +213,7 @@ def local_name(attribute: str) -> str:
 
 
 def _annotation(field: FieldLayout) -> str:
-    element = field.struct or _ANNOTATIONS[field.type.element]
+    element = field.struct or TYPES[field.type.element].annotation
     annotation = f"list[{element}]" if field.type.is_array else element
     return f"{annotation} | None" if field.nullable else annotation
 

@@ -23,6 +23,7 @@ from kipgen.pymodel import LINE_LENGTH, PyStruct, docstring_text, formats, pytho
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import MessageSpec
+from kipwire.contract import LEVEL
 
 Pieces = tuple[str, ...]
 
@@ -88,7 +89,7 @@ def render_message(spec: MessageSpec, headers: HeaderVersions, source: str) -> d
 
 def render_package(package: str, entries: list[RegistryEntry]) -> Pieces:
     """The `__init__` of the whole package: its registry."""
-    return (_render("package.py.j2", package=comment(package), entries=entries),)
+    return (_render("package.py.j2", package=comment(package), entries=entries, level=LEVEL),)
 
 
 def _layout(spec: MessageSpec, version: int, headers: HeaderVersions) -> MessageLayout:

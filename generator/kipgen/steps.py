@@ -10,21 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kipgen.layout import FieldLayout
+from kipwire.types import TYPES
 
-CODES = {
-    "bool": "B",
-    "int8": "b",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "float64": "d",
-    "uuid": "16s",
-}
+CODES = {row.name: row.code for row in TYPES.values() if row.code}
 """The code of each fixed-width type in the format of the `struct` module; bool and uuid need a conversion besides."""
 
-WIDTHS = {"x": 1, "b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "q": 8, "d": 8, "16s": 16}
+WIDTHS = {"x": 1, **{row.code: row.width for row in TYPES.values() if row.code}}
+"""Bytes by such a code; `x` is a byte of no value."""
 
 _CONVERTED = ("bool", "uuid")
 

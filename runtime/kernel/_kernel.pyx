@@ -29,7 +29,8 @@ from struct import calcsize as packed_size
 from struct import pack as packed
 
 from kipwire import empty_elements, wire
-from kipwire.structs import DEFAULT, LazyStruct, content_of
+from kipwire.messages import content_of
+from kipwire.structs import DEFAULT, LazyStruct
 
 cdef object lazy_default = DEFAULT
 cdef PyObject* LAZY = <PyObject*>lazy_default

@@ -7,13 +7,14 @@ from kipwire.errors import (
     EncodeError,
     JsonError,
     KipwireError,
+    LevelError,
     Malformed,
     MissingExtraError,
     PackageError,
     UnsupportedVersionError,
 )
-from kipwire.fields import Field, slots_of
-from kipwire.structs import DEFAULT, Add, LazyStruct, Message, Rows, Struct, UnknownTaggedFields
+from kipwire.messages import Message
+from kipwire.structs import DEFAULT, Add, Field, LazyStruct, Rows, Struct, UnknownTaggedFields, slots_of
 
 __all__ = [
     "DEFAULT",
@@ -25,6 +26,7 @@ __all__ = [
     "JsonError",
     "KipwireError",
     "LazyStruct",
+    "LevelError",
     "Malformed",
     "Message",
     "MissingExtraError",

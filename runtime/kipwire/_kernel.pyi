@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from kipwire.messages import Message
 from kipwire.records import Record
-from kipwire.structs import Message
 
 M = TypeVar("M", bound=Message)
 

@@ -10,8 +10,8 @@ from kipwire.versions import in_version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.fields import Field
-    from kipwire.structs import Message, Struct
+    from kipwire.messages import Message
+    from kipwire.structs import Field, Struct
 
 
 def convert(message: Message, version: int) -> Message:

@@ -7,25 +7,24 @@ from functools import lru_cache
 
 from kipwire.uuids import ZERO_UUID
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from kipwire.fields import Field
-
 _ENTRY = re.compile(r"(?P<name>\w+) \([^()]*\): (?P<text>.*)")
 _UNKNOWN = "See the spec."
 
 
-def about(field: Field) -> str:
-    """What a field means, as its spec says it; "" where that says nothing, or where there are no docstrings."""
-    text = _entries((field.owner and field.owner.__doc__) or "").get(field.name, "")
-    if text == _UNKNOWN:
-        return ""
-    return text.rpartition("Default: ")[0].rstrip() if _has_remark(field) else text
+def about(docstring: str, name: str) -> str:
+    """What a field means, as its spec says it, and the default where that is told; "" where nothing is said."""
+    text = _entries(docstring).get(name, "")
+    return "" if text == _UNKNOWN else text
 
 
-def _has_remark(field: Field) -> bool:
+def without_default(text: str) -> str:
+    """The text of an attribute whose default `is_told`, without that."""
+    return text.rpartition("Default: ")[0].rstrip()
+
+
+def is_told(default: object) -> bool:
     """Whether the text ends with the default: where it is another one than everybody expects of its type."""
-    return field.is_attribute and (field.default is None or field.default not in (0, "", b"", (), ZERO_UUID))
+    return default is None or default not in (0, "", b"", (), ZERO_UUID)
 
 
 @lru_cache(maxsize=256)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
-    from kipwire.fields import Field
-    from kipwire.structs import Message, Struct
+    from kipwire.messages import Message
+    from kipwire.structs import Field, Struct
 
     Getter = Callable[[Any], Any]
 

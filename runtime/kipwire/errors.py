@@ -93,6 +93,10 @@ class PackageError(KipwireError):
     """A Python package that cannot be imported, or that kipgen did not generate."""
 
 
+class LevelError(PackageError, ImportError):
+    """A package that was generated for a level that this release does not run; see `kipwire.contract`."""
+
+
 class UnsupportedVersionError(KipwireError):
     """A message, an API key or a version that the package has no class for."""
 

@@ -23,17 +23,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kipwire.fields import Field
-    from kipwire.structs import Message, Struct
+    from kipwire.structs import Field, Root, Struct
 
-M = TypeVar("M", bound="Message")
+R = TypeVar("R", bound="Root")
 S = TypeVar("S", bound="Struct")
 
 _LONGEST_KEY = 100
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def write_json(message: Message) -> dict[str, Any]:
+def write_json(message: Root) -> dict[str, Any]:
     """The message as plain data for `json.dumps`.
 
     Raises:
@@ -97,7 +96,7 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def read_json(cls: type[M], value: Any) -> M:
+def read_json(cls: type[R], value: Any) -> R:
     """The message that a JSON object describes.
 
     Raises:

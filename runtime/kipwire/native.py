@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 
-from kipwire.structs import Message
+from kipwire.messages import Message
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from kipwire.errors import EncodeError, JsonError, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.structs import Message
+    from kipwire.structs import Root
 
 
 class Visitor:
@@ -16,7 +16,7 @@ class Visitor:
 
     error: ClassVar[type[EncodeError | JsonError]] = EncodeError
 
-    def __init__(self, message: type[Message]) -> None:
+    def __init__(self, message: type[Root]) -> None:
         self.message = message
         self.path: list[str | int] = []
 

@@ -10,8 +10,7 @@ from functools import cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kipwire.fields import Field
-    from kipwire.structs import Struct
+    from kipwire.structs import Field, Struct
 
 CHECKSUM_WIDTH = 4
 """Bytes."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 from importlib import import_module
 
-from kipwire.errors import DecodeError, PackageError, UnsupportedVersionError
-from kipwire.structs import expect_end
+from kipwire.errors import DecodeError, LevelError, PackageError, UnsupportedVersionError
+from kipwire.messages import expect_end
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
 _KEY_AND_VERSION = struct.Struct(">hh")
 
@@ -235,10 +235,12 @@ def registry_of(package: str) -> Registry:
         package: dotted name of the package.
 
     Raises:
-        PackageError: it cannot be imported, or kipgen did not generate it.
+        PackageError: it cannot be imported, kipgen did not generate it, or did so for another level of the runtime.
     """
     try:
         module = import_module(package)
+    except LevelError:
+        raise
     except Exception as error:  # the package is the user's code, in which anything may go wrong
         if not all(part.isidentifier() for part in package.split(".")):
             raise PackageError(f"{package!r} cannot be the name of a Python package") from None

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from kipwire.fields import Field
-    from kipwire.structs import Struct
+    from kipwire.structs import Field, Struct
 
 MANY = 24
 """Elements from which on it pays to look for rows, of structs of no fixed width."""

@@ -1,21 +1,38 @@
-"""The two classes under every generated class: `Struct`, and `Message` for the outermost one."""
+"""The data model of generated classes: a `Struct` has `FIELDS`, and a `Field` may have a `Struct`.
+
+Everything generic reads the fields: JSON, conversion between versions, the places of errors, test strategies. They are
+complete enough to read and write a message from them alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, TypeVar, overload
 
-from kipwire.errors import DecodeError, shown
-from kipwire.fields import Field
-from kipwire.wire import DEFAULT as DEFAULT
-from kipwire.wire import new
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn, Self
+    import uuid
+    from typing import Literal, Self
+
+    Default = bool | int | float | str | bytes | uuid.UUID | tuple[()] | None
+    Owner = type["Struct"] | None
+    Role = Literal["value", "size", "checksum", "constant", "bits", "presence"]
 
 T = TypeVar("T")
 
+
+class _Default:
+    """The type of `DEFAULT`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+    def __reduce__(self) -> str:
+        return "DEFAULT"
+
+
+DEFAULT: Any = _Default()
+"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
 Add = Callable[[bytes], object]
 """Takes the next piece of what is written."""
 Rows = Iterable[Iterable[Any]]
@@ -74,6 +91,177 @@ class _DeclaredTags:
         tags = owner.OTHER_TAGS.union(field.tag for field in owner.FIELDS if field.tag is not None)
         setattr(owner, "DECLARED_TAGS", tags)  # noqa: B010 - a type checker would take it for an instance's
         return tags
+
+
+class Field:
+    """What stands in one place of a struct in one version: a value or, in record formats, something computed."""
+
+    __slots__ = (
+        "absent_if",
+        "algorithm",
+        "array",
+        "bit",
+        "bits",
+        "compact",
+        "default",
+        "element",
+        "encoding",
+        "entity_type",
+        "ignorable",
+        "map_key",
+        "name",
+        "nullable",
+        "owner",
+        "prefix",
+        "present_if",
+        "role",
+        "same_length_as",
+        "size_only_with",
+        "sized",
+        "sorted_by",
+        "spec_name",
+        "start",
+        "struct",
+        "tag",
+        "type",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        spec_name: str,
+        type: str,  # the spec language's own word
+        *,
+        default: Default = (),
+        struct: type[Struct] | None = None,
+        nullable: bool = False,
+        compact: bool = False,
+        tag: int | None = None,
+        encoding: str | None = None,
+        ignorable: bool = False,
+        map_key: bool = False,
+        entity_type: str | None = None,
+        role: Role = "value",
+        bit: int | None = None,
+        bits: int | None = None,
+        prefix: str = "",
+        sized: bool = False,
+        size_only_with: str = "",
+        present_if: str = "",
+        absent_if: str = "",
+        sorted_by: str = "",
+        same_length_as: str = "",
+        algorithm: str = "",
+        start: str = "",
+    ) -> None:
+        self.name = name
+        """The attribute's name."""
+        self.spec_name = spec_name
+        """The field's name in the spec; JSON uses it with its first letter lowered."""
+        self.type = type
+        """The spec's type: a primitive such as `int32`, a struct's name, or `[]` and one of these."""
+        self.array = type.startswith("[]")
+        self.element = type[2:] if self.array else type
+        """The type without `[]`."""
+        self.struct = struct
+        """The class of the struct or of an array's elements; None for primitives."""
+        self.default = default
+        """The default value; `()` stands for a new empty array or a new struct of defaults. The value of a constant."""
+        self.nullable = nullable
+        self.compact = compact
+        """Whether lengths and counts are unsigned varints of n + 1 (KIP-482) rather than fixed-width integers of n."""
+        self.tag = tag
+        """Number of a tagged field; None for a positional one."""
+        self.encoding = encoding
+        """KIP-625 encoding of an integer; None for the fixed form of the type's width."""
+        self.ignorable = ignorable
+        """Whether a value may be dropped where a version does not have the field."""
+        self.map_key = map_key
+        """Whether the field is (part of) the key of its struct in an array."""
+        self.entity_type = entity_type
+        """What kind of thing is meant, such as `brokerId`; None where the spec does not say."""
+        self.owner: Owner = None
+        """The class that it is a field of."""
+        # The rest is of record formats alone.
+        self.role = role
+        """`value`, an attribute; or what no attribute holds, since it is computed: the `size` in bytes of what follows
+        up to the end of the struct, a `checksum`, a `constant`, an integer made of `bits`, the bit that says whether a
+        value is there (`presence`)."""
+        self.bit = bit
+        """Of one bit or several of the `bits` before it: the lowest, where 0 is that of the integer; else None."""
+        self.bits = bits
+        """Of several bits with one value: how many, without a sign; None for one bit and all other fields."""
+        self.prefix = prefix
+        """What says how long it is: a number before it of the form `int16`, `int32`, `varint` (zigzag) or `uvarint`; or
+        `rest`: it goes on to the end of its struct, less what stands after it. Empty where its type says it."""
+        self.sized = sized
+        """Whether that number is the bytes of all elements of an array; else it is how many there are."""
+        self.size_only_with = size_only_with
+        """The attribute together with which the prefix stands there; where that is absent, the value takes the rest."""
+        self.present_if = present_if
+        """The bit, by its name, that is 1 where the value is there."""
+        self.absent_if = absent_if
+        """The bit, by its name, that is 0 where the value is there."""
+        self.sorted_by = sorted_by
+        """The attribute of the elements by which they strictly ascend; empty for an array that is not a set."""
+        self.same_length_as = same_length_as
+        """The attribute of an earlier array that has as many elements."""
+        self.algorithm = algorithm
+        """Of a checksum: `crc32` or `crc32c`."""
+        self.start = start
+        """The name of what a checksum covers first: everything from there to the end of the struct or, where that
+        stands before the checksum, to the checksum itself."""
+
+    @property
+    def is_attribute(self) -> bool:
+        return self.role == "value"
+
+    @property
+    def about(self) -> str:
+        """What the field means, from the spec; "" where that says nothing, or where Python dropped the docstrings."""
+        from kipwire import docstrings  # here, since few programs ask
+
+        text = docstrings.about((self.owner and self.owner.__doc__) or "", self.name)
+        return docstrings.without_default(text) if self.is_attribute and docstrings.is_told(self.default) else text
+
+    @property
+    def json_name(self) -> str:
+        return self.spec_name[0].lower() + self.spec_name[1:]
+
+    @property
+    def slot(self) -> str:
+        """Where its value is kept: under its name, or under another one where a property makes a tagged struct."""
+        is_lazy = self.tag is not None and self.struct is not None and not self.array and self.default is not None
+        return f"_lazy_{self.name}" if is_lazy else self.name
+
+    @property
+    def is_varint(self) -> bool:
+        """Whether its integers are varints (KIP-625)."""
+        return self.encoding is not None and not self.encoding.startswith("fixed")
+
+    def default_value(self) -> object:
+        """The default, made anew where it is mutable."""
+        if self.default != ():
+            return self.default
+        return self.struct() if self.struct is not None and not self.array else []
+
+    def is_default(self, value: Any) -> bool:
+        """Whether a tagged field of this value is left out, by Kafka's rules: NaN never is, -0.0 is where 0.0 is."""
+        if value is None or self.default is None:
+            return value is None and self.default is None
+        if self.array:
+            return isinstance(value, (list, tuple)) and len(value) == 0
+        if self.element in ("bytes", "records"):
+            return isinstance(value, (bytes, bytearray, memoryview)) and len(value) == 0
+        return bool(value == self.default_value())
+
+    def __repr__(self) -> str:
+        return f"<Field {self.spec_name}: {self.type}>"
+
+
+def slots_of(fields: tuple[Field, ...]) -> tuple[str, ...]:
+    """The `__slots__` of a class with these fields."""
+    return tuple([field.slot for field in fields if field.role == "value"])
 
 
 class Struct:
@@ -152,8 +340,8 @@ class Struct:
         return copy
 
 
-class Message(Struct):
-    """A message of one version: what can be sent, received or stored by itself."""
+class Root(Struct):
+    """The outermost struct of a message: it knows which message it is, and in which version."""
 
     __slots__ = ()
 
@@ -169,142 +357,3 @@ class Message(Struct):
     MIN_VERSION: ClassVar[int]
     """The lowest version of this message that there is a class for."""
     MAX_VERSION: ClassVar[int]
-
-    @classmethod
-    def decode(cls, data: bytes) -> Self:
-        """The message that the buffer holds, from its first to its last byte.
-
-        Raises:
-            DecodeError: the buffer is not exactly one message of this version; it tells field path and byte offset.
-        """
-        if type(data) is not bytes:
-            data = content_of(data)
-        try:
-            message = new(cls)
-            end = message._read(data, 0)
-            if end == len(data):
-                return message
-        except Exception as failure:
-            _explain_decode(cls, data, 0, failure, whole=True)
-        _explain_decode(cls, data, 0, None, whole=True)
-
-    @classmethod
-    def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
-        """The message that starts at `offset` of a longer buffer, and the offset behind it.
-
-        Pass `bytes` where you can: any other buffer is copied first, at each call.
-
-        Raises:
-            DecodeError: no message of this version stands there; its offset counts from the start of the buffer.
-            ValueError: the offset lies outside the buffer.
-        """
-        if type(data) is not bytes:
-            data = content_of(data)
-        if not 0 <= offset <= len(data):
-            raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
-        try:
-            message = new(cls)
-            end = message._read(data, offset)
-            if end <= len(data):
-                return message, end
-        except Exception as failure:
-            _explain_decode(cls, data, offset, failure, whole=False)
-        _explain_decode(cls, data, offset, None, whole=False)
-
-    def encode(self) -> bytes:
-        """The message's bytes, without a header.
-
-        Raises:
-            EncodeError: a value does not fit its field; it tells the field's path.
-        """
-        parts: list[bytes] = []
-        try:
-            self._write(parts.append)
-            return b"".join(parts)
-        except Exception as failure:
-            _explain_encode(self, failure)
-
-    def encoded_size(self) -> int:
-        """How many bytes `encode` gives, without putting them together.
-
-        Raises:
-            EncodeError: as `encode`.
-        """
-        parts: list[bytes] = []
-        try:
-            self._write(parts.append)
-            return sum(map(len, parts))
-        except Exception as failure:
-            _explain_encode(self, failure)
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form that Kafka's Java converters use, as plain data for `json.dumps`; see docs/json.md.
-
-        Unknown tagged fields are not part of it.
-
-        Raises:
-            EncodeError: a value does not fit its field.
-        """
-        from kipwire.json_form import write_json
-
-        return write_json(self)
-
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Self:
-        """The message that a JSON object describes, the reverse of `to_json`.
-
-        A key of a field that only other versions have is accepted where its value may be dropped: where it is the
-        default, or the field is ignorable.
-
-        Raises:
-            JsonError: a key is unknown or missing, or a value is not of its field's type; it tells the path.
-        """
-        from kipwire.json_form import read_json
-
-        return read_json(cls, value)
-
-
-def content_of(data: object) -> bytes:
-    """The content of a buffer.
-
-    Raises:
-        TypeError: it is not a buffer. A number is none, though `bytes` makes so many zeros of it.
-    """
-    try:
-        view = memoryview(data)  # type: ignore[arg-type]
-    except TypeError:
-        what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
-        raise TypeError(f"a message is decoded from bytes or another buffer, not from {what}") from None
-    return view.tobytes()
-
-
-def expect_end(cls: type[Message], end: int, data: bytes) -> None:
-    """See that a message which ends there takes the buffer to its last byte.
-
-    Raises:
-        DecodeError: bytes are left over.
-    """
-    if end < len(data):
-        from kipwire.words import left_over  # only errors need it
-
-        raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
-
-
-def _explain_decode(
-    cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
-) -> NoReturn:
-    """Raise the DecodeError that tells where the fault is that the reader stumbled over."""
-    from kipwire.walk import walk
-
-    end = walk(cls, data, offset)
-    if whole:
-        expect_end(cls, end, data)
-    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
-
-
-def _explain_encode(message: Message, failure: Exception) -> NoReturn:
-    """Raise the EncodeError that tells which value the writer stumbled over."""
-    from kipwire.values import check
-
-    check(message)
-    raise failure

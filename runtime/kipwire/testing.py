@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from hypothesis import strategies as st
 
-from kipwire.structs import Message, Struct
+from kipwire.messages import Message
+from kipwire.structs import Struct
 from kipwire.types import KINDS
 from kipwire.values import field_range
 from kipwire.wire import MAX_STRING, MAX_TAG
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-    from kipwire.fields import Field
+    from kipwire.structs import Field
 
 __all__ = ["damaged", "field_values", "messages", "same_message", "structs", "unknown_tagged_fields"]
 

@@ -21,9 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kipwire.fields import Field
     from kipwire.plan import Item, Plan
-    from kipwire.structs import Message, Struct
+    from kipwire.structs import Field, Root, Struct
 
 
 _RANGES = {
@@ -48,7 +47,7 @@ def out_of_range(field: Field, number: int) -> str:
     )
 
 
-def check(message: Message) -> None:
+def check(message: Root) -> None:
     """Look at every value of the message.
 
     Raises:
@@ -63,7 +62,7 @@ def check(message: Message) -> None:
 class Checker(Visitor):
     """One look at the values of one message."""
 
-    def __init__(self, message: Message) -> None:
+    def __init__(self, message: Root) -> None:
         super().__init__(type(message))
         self.values = message
         self.empty_arrays: list[tuple[str, int]] = []

@@ -10,15 +10,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
+    from typing import TypeVar
 
-    from kipwire.structs import Message, Struct
+    from kipwire.structs import Root, Struct
+
+    R = TypeVar("R", bound=Root)
 
 
-def _module(cls: type[Message], version: int) -> ModuleType:
+def _module(cls: type[Root], version: int) -> ModuleType:
     return import_module(f"{cls.__module__.rpartition('.')[0]}.v{version}")
 
 
-def in_version(cls: type[Message], version: int) -> type[Message]:
+def in_version(cls: type[R], version: int) -> type[R]:
     """The class of the same message in another version.
 
     Raises:
@@ -27,11 +30,11 @@ def in_version(cls: type[Message], version: int) -> type[Message]:
     if not cls.MIN_VERSION <= version <= cls.MAX_VERSION:
         known = f"{cls.MIN_VERSION} to {cls.MAX_VERSION}"
         raise UnsupportedVersionError(f"there is no version {version} of {cls.NAME}; it has {known}")
-    found: type[Message] = getattr(_module(cls, version), cls.__name__)
+    found: type[R] = getattr(_module(cls, version), cls.__name__)
     return found
 
 
-def struct_in_other_versions(message: type[Message], struct: type[Struct]) -> Iterator[tuple[int, type[Struct]]]:
+def struct_in_other_versions(message: type[Root], struct: type[Struct]) -> Iterator[tuple[int, type[Struct]]]:
     """The classes of the same struct in the message's other versions: first the later ones, then the earlier ones."""
     later = range(message.VERSION + 1, message.MAX_VERSION + 1)
     earlier = range(message.VERSION - 1, message.MIN_VERSION - 1, -1)

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Literal
 
-    from kipwire.fields import Field
     from kipwire.plan import Item, Plan
-    from kipwire.structs import Message
+    from kipwire.structs import Field, Root
 
     Role = Literal[
         "value", "length", "count", "marker", "tags", "tag", "size", "unknown", "bits", "constant", "checksum"
@@ -79,7 +78,7 @@ _TAGGED_KINDS = {"tags": "tag count", "tag": "tag", "size": "tagged field size",
 _COMPUTED_KINDS = {"size": "rest size", "bits": "bits", "constant": "constant"}
 
 
-def walk(cls: type[Message], data: bytes, pos: int, report: Report | None = None) -> int:
+def walk(cls: type[Root], data: bytes, pos: int, report: Report | None = None) -> int:
     """Read one message that starts at `pos` and return the position behind it.
 
     `report`, where given, is called with an `Element` for every value and every length, count, marker and tag around
@@ -124,7 +123,7 @@ class Frame:
 class Walker(Place):
     """One walk over one buffer."""
 
-    def __init__(self, cls: type[Message], data: bytes, start: int, report: Report | None) -> None:
+    def __init__(self, cls: type[Root], data: bytes, start: int, report: Report | None) -> None:
         super().__init__(cls, data)
         self.start = start
         self.empty_elements = 0

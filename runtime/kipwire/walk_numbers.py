@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from kipwire.structs import Message
+    from kipwire.structs import Root
 
 FIXED = {
     row.name: struct.Struct(f">{row.code}") for row in TYPES.values() if row.kind in ("integer", "float") and row.code
@@ -23,7 +23,7 @@ FIXED = {
 class Place:
     """Where a walk over one buffer is."""
 
-    def __init__(self, cls: type[Message], data: bytes) -> None:
+    def __init__(self, cls: type[Root], data: bytes) -> None:
         self.cls = cls
         self.data = data
         self.limit = len(data)

@@ -30,19 +30,6 @@ else:
     """An instance without a call of `__init__`; the reader sets every slot itself."""
 
 
-class _Default:
-    """The type of `DEFAULT`."""
-
-    def __repr__(self) -> str:
-        return "<default>"
-
-    def __reduce__(self) -> str:
-        return "DEFAULT"
-
-
-DEFAULT: Any = _Default()
-"""Stands for a default that has to be made anew each time: an empty array, a struct of defaults."""
-
 encode_text = str.encode
 """UTF-8 of a text; unlike `value.encode()` it takes nothing but a text."""
 

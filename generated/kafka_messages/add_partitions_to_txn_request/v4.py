@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnTransaction", "AddPartitionsToTxnRequest"]
 
@@ -27,8 +28,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
+        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,7 +90,7 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -98,12 +99,10 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             map_key=True,
             entity_type="transactionalId",
         ),
-        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        kipwire.Field("verify_only", "VerifyOnly", "bool", default=False),
-        kipwire.Field(
-            "topics", "Topics", "[]AddPartitionsToTxnTopic", default=(), struct=AddPartitionsToTxnTopic, compact=True
-        ),
+        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        Field("verify_only", "VerifyOnly", "bool", default=False),
+        Field("topics", "Topics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -169,11 +168,10 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactions",
             "Transactions",
             "[]AddPartitionsToTxnTransaction",
-            default=(),
             struct=AddPartitionsToTxnTransaction,
             compact=True,
         ),

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
@@ -31,8 +32,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,12 +67,11 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
-            default=(),
             struct=AddPartitionsToTxnPartitionResult,
         ),
     )
@@ -123,12 +123,11 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field(
             "results_by_topic_v3_and_below",
             "ResultsByTopicV3AndBelow",
             "[]AddPartitionsToTxnTopicResult",
-            default=(),
             struct=AddPartitionsToTxnTopicResult,
         ),
     )

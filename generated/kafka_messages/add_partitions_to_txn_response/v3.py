@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AddPartitionsToTxnPartitionResult", "AddPartitionsToTxnTopicResult", "AddPartitionsToTxnResponse"]
 
@@ -29,8 +29,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,12 +69,11 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
-            default=(),
             struct=AddPartitionsToTxnPartitionResult,
             compact=True,
         ),
@@ -132,12 +131,11 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field(
             "results_by_topic_v3_and_below",
             "ResultsByTopicV3AndBelow",
             "[]AddPartitionsToTxnTopicResult",
-            default=(),
             struct=AddPartitionsToTxnTopicResult,
             compact=True,
         ),

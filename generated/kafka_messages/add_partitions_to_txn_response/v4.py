@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
     "AddPartitionsToTxnPartitionResult",
@@ -33,8 +33,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,12 +73,11 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
-            default=(),
             struct=AddPartitionsToTxnPartitionResult,
             compact=True,
         ),
@@ -128,7 +127,7 @@ class AddPartitionsToTxnResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -137,11 +136,10 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             map_key=True,
             entity_type="transactionalId",
         ),
-        kipwire.Field(
+        Field(
             "topic_results",
             "TopicResults",
             "[]AddPartitionsToTxnTopicResult",
-            default=(),
             struct=AddPartitionsToTxnTopicResult,
             compact=True,
         ),
@@ -201,13 +199,12 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        kipwire.Field(
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        Field(
             "results_by_transaction",
             "ResultsByTransaction",
             "[]AddPartitionsToTxnResult",
-            default=(),
             struct=AddPartitionsToTxnResult,
             compact=True,
         ),

@@ -9,9 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["Listener", "AddRaftVoterRequest"]
 
@@ -32,9 +32,9 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
-        kipwire.Field("port", "Port", "uint16", default=0),
+        Field("name", "Name", "string", default="", compact=True, map_key=True),
+        Field("host", "Host", "string", default="", compact=True),
+        Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,11 +109,11 @@ class AddRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("voter_id", "VoterId", "int32", default=0),
-        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
+        Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("voter_id", "VoterId", "int32", default=0),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

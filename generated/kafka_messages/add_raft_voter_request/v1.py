@@ -9,9 +9,10 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["Listener", "AddRaftVoterRequest"]
 
@@ -34,9 +35,9 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
-        kipwire.Field("port", "Port", "uint16", default=0),
+        Field("name", "Name", "string", default="", compact=True, map_key=True),
+        Field("host", "Host", "string", default="", compact=True),
+        Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,12 +115,12 @@ class AddRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("voter_id", "VoterId", "int32", default=0),
-        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        kipwire.Field("listeners", "Listeners", "[]Listener", default=(), struct=Listener, compact=True),
-        kipwire.Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
+        Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("voter_id", "VoterId", "int32", default=0),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
 
@@ -31,8 +32,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("entity_type", "EntityType", "string", default=""),
-        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
+        Field("entity_type", "EntityType", "string", default=""),
+        Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -85,9 +86,9 @@ class OpData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default=""),
-        kipwire.Field("value", "Value", "float64", default=0.0),
-        kipwire.Field("remove", "Remove", "bool", default=False),
+        Field("key", "Key", "string", default=""),
+        Field("value", "Value", "float64", default=0.0),
+        Field("remove", "Remove", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,8 +129,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("entity", "Entity", "[]EntityData", default=(), struct=EntityData),
-        kipwire.Field("ops", "Ops", "[]OpData", default=(), struct=OpData),
+        Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        Field("ops", "Ops", "[]OpData", struct=OpData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -168,8 +169,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("entries", "Entries", "[]EntryData", default=(), struct=EntryData),
-        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
+        Field("entries", "Entries", "[]EntryData", struct=EntryData),
+        Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

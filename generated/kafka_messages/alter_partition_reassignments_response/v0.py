@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
 
@@ -28,9 +28,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,12 +84,11 @@ class ReassignableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]ReassignablePartitionResponse",
-            default=(),
             struct=ReassignablePartitionResponse,
             compact=True,
         ),
@@ -148,17 +147,10 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]ReassignableTopicResponse",
-            default=(),
-            struct=ReassignableTopicResponse,
-            compact=True,
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        Field("responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

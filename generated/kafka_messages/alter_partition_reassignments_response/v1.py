@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
 
@@ -30,9 +31,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -86,12 +87,11 @@ class ReassignableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]ReassignablePartitionResponse",
-            default=(),
             struct=ReassignablePartitionResponse,
             compact=True,
         ),
@@ -152,20 +152,11 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True, ignorable=True
-        ),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field(
-            "responses",
-            "Responses",
-            "[]ReassignableTopicResponse",
-            default=(),
-            struct=ReassignableTopicResponse,
-            compact=True,
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True, ignorable=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        Field("responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
 __all__ = ["PartitionData", "TopicData", "AlterPartitionRequest"]
@@ -42,11 +43,11 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("new_isr", "NewIsr", "[]int32", default=(), compact=True, entity_type="brokerId"),
-        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
-        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        Field("new_isr", "NewIsr", "[]int32", compact=True, entity_type="brokerId"),
+        Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0),
+        Field("partition_epoch", "PartitionEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -112,8 +113,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -158,9 +159,9 @@ class AlterPartitionRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
+        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
 
@@ -29,8 +29,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -68,12 +68,11 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]AlterReplicaLogDirPartitionResult",
-            default=(),
             struct=AlterReplicaLogDirPartitionResult,
             compact=True,
         ),
@@ -129,14 +128,9 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "results",
-            "Results",
-            "[]AlterReplicaLogDirTopicResult",
-            default=(),
-            struct=AlterReplicaLogDirTopicResult,
-            compact=True,
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field(
+            "results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult, compact=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)

@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
     "AlterShareGroupOffsetsRequestPartition",
@@ -31,8 +31,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("start_offset", "StartOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -71,14 +71,11 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
-        ),
-        kipwire.Field(
+        Field("topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsRequestPartition",
-            default=(),
             struct=AlterShareGroupOffsetsRequestPartition,
             compact=True,
         ),
@@ -135,12 +132,11 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field(
             "topics",
             "Topics",
             "[]AlterShareGroupOffsetsRequestTopic",
-            default=(),
             struct=AlterShareGroupOffsetsRequestTopic,
             compact=True,
         ),

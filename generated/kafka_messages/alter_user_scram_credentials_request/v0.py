@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["ScramCredentialDeletion", "ScramCredentialUpsertion", "AlterUserScramCredentialsRequest"]
 
@@ -29,8 +30,8 @@ class ScramCredentialDeletion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("mechanism", "Mechanism", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,11 +84,11 @@ class ScramCredentialUpsertion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
-        kipwire.Field("iterations", "Iterations", "int32", default=0),
-        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
-        kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("mechanism", "Mechanism", "int8", default=0),
+        Field("iterations", "Iterations", "int32", default=0),
+        Field("salt", "Salt", "bytes", default=b"", compact=True),
+        Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -192,22 +193,8 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "deletions",
-            "Deletions",
-            "[]ScramCredentialDeletion",
-            default=(),
-            struct=ScramCredentialDeletion,
-            compact=True,
-        ),
-        kipwire.Field(
-            "upsertions",
-            "Upsertions",
-            "[]ScramCredentialUpsertion",
-            default=(),
-            struct=ScramCredentialUpsertion,
-            compact=True,
-        ),
+        Field("deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion, compact=True),
+        Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size
-from kipwire.wire import read_tag_section, tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["ApiVersion", "SupportedFeatureKey", "FinalizedFeatureKey", "ApiVersionsResponse"]
 
@@ -37,9 +38,9 @@ class ApiVersion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
-        kipwire.Field("min_version", "MinVersion", "int16", default=0),
-        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
+        Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        Field("min_version", "MinVersion", "int16", default=0),
+        Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,9 +81,9 @@ class SupportedFeatureKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("min_version", "MinVersion", "int16", default=0),
-        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
+        Field("name", "Name", "string", default="", compact=True, map_key=True),
+        Field("min_version", "MinVersion", "int16", default=0),
+        Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -134,9 +135,9 @@ class FinalizedFeatureKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
-        kipwire.Field("min_version_level", "MinVersionLevel", "int16", default=0),
+        Field("name", "Name", "string", default="", compact=True, map_key=True),
+        Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        Field("min_version_level", "MinVersionLevel", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -205,31 +206,29 @@ class ApiVersionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", default=(), struct=ApiVersion, compact=True),
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion, compact=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field(
             "supported_features",
             "SupportedFeatures",
             "[]SupportedFeatureKey",
-            default=(),
             struct=SupportedFeatureKey,
             compact=True,
             tag=0,
             ignorable=True,
         ),
-        kipwire.Field("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", default=-1, tag=1, ignorable=True),
-        kipwire.Field(
+        Field("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", default=-1, tag=1, ignorable=True),
+        Field(
             "finalized_features",
             "FinalizedFeatures",
             "[]FinalizedFeatureKey",
-            default=(),
             struct=FinalizedFeatureKey,
             compact=True,
             tag=2,
             ignorable=True,
         ),
-        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
+        Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

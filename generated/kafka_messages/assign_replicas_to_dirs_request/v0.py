@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsRequest"]
 
@@ -30,7 +31,7 @@ class PartitionData(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
+    FIELDS = (Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
@@ -66,8 +67,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -102,8 +103,8 @@ class DirectoryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,9 +149,9 @@ class AssignReplicasToDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        kipwire.Field("directories", "Directories", "[]DirectoryData", default=(), struct=DirectoryData, compact=True),
+        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["PartitionData", "TopicData", "DirectoryData", "AssignReplicasToDirsResponse"]
 
@@ -31,8 +32,8 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,8 +71,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -106,8 +107,8 @@ class DirectoryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -153,9 +154,9 @@ class AssignReplicasToDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("directories", "Directories", "[]DirectoryData", default=(), struct=DirectoryData, compact=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

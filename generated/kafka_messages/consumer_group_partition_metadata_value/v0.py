@@ -9,9 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["PartitionMetadata", "TopicMetadata", "ConsumerGroupPartitionMetadataValue"]
 
@@ -31,8 +31,8 @@ class PartitionMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0),
-        kipwire.Field("racks", "Racks", "[]string", default=(), compact=True),
+        Field("partition", "Partition", "int32", default=0),
+        Field("racks", "Racks", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,17 +69,10 @@ class TopicMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
-        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
-        kipwire.Field(
-            "partition_metadata",
-            "PartitionMetadata",
-            "[]PartitionMetadata",
-            default=(),
-            struct=PartitionMetadata,
-            compact=True,
-        ),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        Field("topic_name", "TopicName", "string", default="", compact=True),
+        Field("num_partitions", "NumPartitions", "int32", default=0),
+        Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", struct=PartitionMetadata, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -140,7 +133,7 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", default=(), struct=TopicMetadata, compact=True),)
+    FIELDS = (Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicMetadata] = DEFAULT) -> None:

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.wire import DEFAULT, as_bytes
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import as_bytes
 
 __all__ = ["ConsumerProtocolSubscription"]
 
@@ -34,8 +35,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]string", default=()),
-        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
+        Field("topics", "Topics", "[]string"),
+        Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

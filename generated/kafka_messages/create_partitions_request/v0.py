@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
 
@@ -29,7 +30,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), entity_type="brokerId"),)
+    FIELDS = (Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
@@ -61,13 +62,12 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field("count", "Count", "int32", default=0),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        Field("count", "Count", "int32", default=0),
+        Field(
             "assignments",
             "Assignments",
             "[]CreatePartitionsAssignment",
-            default=(),
             struct=CreatePartitionsAssignment,
             nullable=True,
         ),
@@ -127,9 +127,9 @@ class CreatePartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", default=(), struct=CreatePartitionsTopic),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
+        Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

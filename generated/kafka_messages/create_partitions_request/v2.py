@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
 
@@ -27,7 +28,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", default=(), compact=True, entity_type="brokerId"),)
+    FIELDS = (Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
@@ -72,13 +73,12 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("count", "Count", "int32", default=0),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field("count", "Count", "int32", default=0),
+        Field(
             "assignments",
             "Assignments",
             "[]CreatePartitionsAssignment",
-            default=(),
             struct=CreatePartitionsAssignment,
             nullable=True,
             compact=True,
@@ -144,11 +144,9 @@ class CreatePartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]CreatePartitionsTopic", default=(), struct=CreatePartitionsTopic, compact=True
-        ),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
+        Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic, compact=True),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

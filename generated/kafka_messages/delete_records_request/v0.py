@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
 
@@ -30,8 +31,8 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("offset", "Offset", "int64", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -64,10 +65,8 @@ class DeleteRecordsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]DeleteRecordsPartition", default=(), struct=DeleteRecordsPartition
-        ),
+        Field("name", "Name", "string", default="", entity_type="topicName"),
+        Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,8 +113,8 @@ class DeleteRecordsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", default=(), struct=DeleteRecordsTopic),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

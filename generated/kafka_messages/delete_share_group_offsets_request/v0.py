@@ -7,8 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteShareGroupOffsetsRequestTopic", "DeleteShareGroupOffsetsRequest"]
 
@@ -21,7 +21,7 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "") -> None:
@@ -74,12 +74,11 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field(
             "topics",
             "Topics",
             "[]DeleteShareGroupOffsetsRequestTopic",
-            default=(),
             struct=DeleteShareGroupOffsetsRequestTopic,
             compact=True,
         ),

@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
 
@@ -32,11 +32,9 @@ class DeletableTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,10 +107,8 @@ class DeleteTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "responses", "Responses", "[]DeletableTopicResult", default=(), struct=DeletableTopicResult, compact=True
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
@@ -33,9 +34,7 @@ class DescribeClusterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
-        ),
+        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

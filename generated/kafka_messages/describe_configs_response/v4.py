@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = [
     "DescribeConfigsSynonym",
@@ -42,9 +43,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
-        kipwire.Field("source", "Source", "int8", default=0),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("value", "Value", "string", default="", nullable=True, compact=True),
+        Field("source", "Source", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -123,24 +124,21 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
-        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
-        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
-        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True),
+        Field("value", "Value", "string", default="", nullable=True, compact=True),
+        Field("read_only", "ReadOnly", "bool", default=False),
+        Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        Field("is_sensitive", "IsSensitive", "bool", default=False),
+        Field(
             "synonyms",
             "Synonyms",
             "[]DescribeConfigsSynonym",
-            default=(),
             struct=DescribeConfigsSynonym,
             compact=True,
             ignorable=True,
         ),
-        kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
-        kipwire.Field(
-            "documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True
-        ),
+        Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
+        Field("documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -243,17 +241,12 @@ class DescribeConfigsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
-        kipwire.Field(
-            "configs",
-            "Configs",
-            "[]DescribeConfigsResourceResult",
-            default=(),
-            struct=DescribeConfigsResourceResult,
-            compact=True,
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        Field("resource_type", "ResourceType", "int8", default=0),
+        Field("resource_name", "ResourceName", "string", default="", compact=True),
+        Field(
+            "configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult, compact=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -337,10 +330,8 @@ class DescribeConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "results", "Results", "[]DescribeConfigsResult", default=(), struct=DescribeConfigsResult, compact=True
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
@@ -27,8 +28,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
-        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
+        Field("principal_type", "PrincipalType", "string", default=""),
+        Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,14 +82,7 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "owners",
-            "Owners",
-            "[]DescribeDelegationTokenOwner",
-            default=(),
-            struct=DescribeDelegationTokenOwner,
-            nullable=True,
-        ),
+        Field("owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,8 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
 
@@ -23,8 +23,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,11 +88,10 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "owners",
             "Owners",
             "[]DescribeDelegationTokenOwner",
-            default=(),
             struct=DescribeDelegationTokenOwner,
             nullable=True,
             compact=True,

@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
 
@@ -37,14 +38,14 @@ class DescribedGroupMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field(
+        Field("member_id", "MemberId", "string", default="", compact=True),
+        Field(
             "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
-        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
+        Field("client_id", "ClientId", "string", default="", compact=True),
+        Field("client_host", "ClientHost", "string", default="", compact=True),
+        Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
+        Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -194,16 +195,14 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
-        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        kipwire.Field("protocol_data", "ProtocolData", "string", default="", compact=True),
-        kipwire.Field(
-            "members", "Members", "[]DescribedGroupMember", default=(), struct=DescribedGroupMember, compact=True
-        ),
-        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field("group_state", "GroupState", "string", default="", compact=True),
+        Field("protocol_type", "ProtocolType", "string", default="", compact=True),
+        Field("protocol_data", "ProtocolData", "string", default="", compact=True),
+        Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember, compact=True),
+        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -326,8 +325,8 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
@@ -23,8 +24,8 @@ class DescribableLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
+        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,14 +89,8 @@ class DescribeLogDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]DescribableLogDirTopic",
-            default=(),
-            struct=DescribableLogDirTopic,
-            nullable=True,
-            compact=True,
+        Field(
+            "topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True, compact=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)

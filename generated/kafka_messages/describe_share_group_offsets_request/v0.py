@@ -7,7 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
@@ -27,8 +28,8 @@ class DescribeShareGroupOffsetsRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
+        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -85,12 +86,11 @@ class DescribeShareGroupOffsetsRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field(
             "topics",
             "Topics",
             "[]DescribeShareGroupOffsetsRequestTopic",
-            default=(),
             struct=DescribeShareGroupOffsetsRequestTopic,
             nullable=True,
             compact=True,
@@ -153,11 +153,10 @@ class DescribeShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "groups",
             "Groups",
             "[]DescribeShareGroupOffsetsRequestGroup",
-            default=(),
             struct=DescribeShareGroupOffsetsRequestGroup,
             compact=True,
         ),

@@ -9,9 +9,10 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "DescribeTopicPartitionsResponsePartition",
@@ -51,13 +52,13 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", default=(), compact=True, entity_type="brokerId"),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", default=(), compact=True, entity_type="brokerId"),
-        kipwire.Field(
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
+        Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
+        Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
@@ -66,7 +67,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             compact=True,
             entity_type="brokerId",
         ),
-        kipwire.Field(
+        Field(
             "last_known_elr",
             "LastKnownElr",
             "[]int32",
@@ -75,15 +76,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             compact=True,
             entity_type="brokerId",
         ),
-        kipwire.Field(
-            "offline_replicas",
-            "OfflineReplicas",
-            "[]int32",
-            default=(),
-            compact=True,
-            ignorable=True,
-            entity_type="brokerId",
-        ),
+        Field("offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -221,21 +214,18 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field(
-            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
-        ),
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        kipwire.Field(
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
+        Field(
             "partitions",
             "Partitions",
             "[]DescribeTopicPartitionsResponsePartition",
-            default=(),
             struct=DescribeTopicPartitionsResponsePartition,
             compact=True,
         ),
-        kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
+        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -305,8 +295,8 @@ class Cursor(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -359,16 +349,15 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field(
             "topics",
             "Topics",
             "[]DescribeTopicPartitionsResponseTopic",
-            default=(),
             struct=DescribeTopicPartitionsResponseTopic,
             compact=True,
         ),
-        kipwire.Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
+        Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

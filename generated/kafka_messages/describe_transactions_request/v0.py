@@ -7,7 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["DescribeTransactionsRequest"]
 
@@ -28,11 +29,7 @@ class DescribeTransactionsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "transactional_ids", "TransactionalIds", "[]string", default=(), compact=True, entity_type="transactionalId"
-        ),
-    )
+    FIELDS = (Field("transactional_ids", "TransactionalIds", "[]string", compact=True, entity_type="transactionalId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_ids: list[str] = DEFAULT) -> None:

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
@@ -29,8 +30,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
+        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,17 +98,16 @@ class ElectLeadersRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("election_type", "ElectionType", "int8", default=0),
-        kipwire.Field(
+        Field("election_type", "ElectionType", "int8", default=0),
+        Field(
             "topic_partitions",
             "TopicPartitions",
             "[]TopicPartitions",
-            default=(),
             struct=TopicPartitions,
             nullable=True,
             compact=True,
         ),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
+        Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

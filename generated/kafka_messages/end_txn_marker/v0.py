@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 
 __all__ = ["EndTxnMarker"]
 
@@ -30,7 +31,7 @@ class EndTxnMarker(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
+    FIELDS = (Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, coordinator_epoch: int = 0) -> None:

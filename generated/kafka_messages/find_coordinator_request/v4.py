@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["FindCoordinatorRequest"]
 
@@ -36,8 +37,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key_type", "KeyType", "int8", default=0),
-        kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string", default=(), compact=True),
+        Field("key_type", "KeyType", "int8", default=0),
+        Field("coordinator_keys", "CoordinatorKeys", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

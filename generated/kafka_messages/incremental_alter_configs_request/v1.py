@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "IncrementalAlterConfigsRequest"]
 
@@ -32,9 +33,9 @@ class AlterableConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
-        kipwire.Field("config_operation", "ConfigOperation", "int8", default=0, map_key=True),
-        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        Field("name", "Name", "string", default="", compact=True, map_key=True),
+        Field("config_operation", "ConfigOperation", "int8", default=0, map_key=True),
+        Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -101,9 +102,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
-        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
-        kipwire.Field("configs", "Configs", "[]AlterableConfig", default=(), struct=AlterableConfig, compact=True),
+        Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
+        Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -159,10 +160,8 @@ class IncrementalAlterConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "resources", "Resources", "[]AlterConfigsResource", default=(), struct=AlterConfigsResource, compact=True
-        ),
-        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
+        Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource, compact=True),
+        Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["InitProducerIdRequest"]
@@ -37,10 +38,10 @@ class InitProducerIdRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
         ),
-        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["InitProducerIdRequest"]
@@ -35,7 +36,7 @@ class InitProducerIdRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -44,7 +45,7 @@ class InitProducerIdRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

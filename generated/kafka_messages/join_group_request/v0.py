@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, as_bytes, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
 
@@ -31,8 +32,8 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True),
-        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
+        Field("name", "Name", "string", default="", map_key=True),
+        Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,13 +92,11 @@ class JoinGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
-        kipwire.Field("member_id", "MemberId", "string", default=""),
-        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
-        kipwire.Field(
-            "protocols", "Protocols", "[]JoinGroupRequestProtocol", default=(), struct=JoinGroupRequestProtocol
-        ),
+        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
+        Field("member_id", "MemberId", "string", default=""),
+        Field("protocol_type", "ProtocolType", "string", default=""),
+        Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
 
@@ -30,11 +31,11 @@ class JoinGroupResponseMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field(
+        Field("member_id", "MemberId", "string", default="", compact=True),
+        Field(
             "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,15 +132,13 @@ class JoinGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
-        kipwire.Field("protocol_name", "ProtocolName", "string", default="", compact=True),
-        kipwire.Field("leader", "Leader", "string", default="", compact=True),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field(
-            "members", "Members", "[]JoinGroupResponseMember", default=(), struct=JoinGroupResponseMember, compact=True
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("generation_id", "GenerationId", "int32", default=-1),
+        Field("protocol_name", "ProtocolName", "string", default="", compact=True),
+        Field("leader", "Leader", "string", default="", compact=True),
+        Field("member_id", "MemberId", "string", default="", compact=True),
+        Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

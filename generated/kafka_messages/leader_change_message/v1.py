@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["Voter", "LeaderChangeMessage"]
 
@@ -31,8 +32,8 @@ class Voter(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("voter_id", "VoterId", "int32", default=0),
-        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        Field("voter_id", "VoterId", "int32", default=0),
+        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,10 +81,10 @@ class LeaderChangeMessage(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", default=0),
-        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("voters", "Voters", "[]Voter", default=(), struct=Voter, compact=True),
-        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", default=(), struct=Voter, compact=True),
+        Field("version", "Version", "int16", default=0),
+        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
+        Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

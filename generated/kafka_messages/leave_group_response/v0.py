@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -29,7 +30,7 @@ class LeaveGroupResponse(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
+    FIELDS = (Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0) -> None:

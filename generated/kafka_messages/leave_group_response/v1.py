@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -32,8 +33,8 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

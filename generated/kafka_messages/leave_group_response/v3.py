@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
 
@@ -29,9 +30,9 @@ class MemberResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default=""),
-        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("member_id", "MemberId", "string", default=""),
+        Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,9 +97,9 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("members", "Members", "[]MemberResponse", default=(), struct=MemberResponse),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("members", "Members", "[]MemberResponse", struct=MemberResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

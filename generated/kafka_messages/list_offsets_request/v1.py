@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
 
@@ -33,8 +34,8 @@ class ListOffsetsPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("timestamp", "Timestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +68,8 @@ class ListOffsetsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", default=(), struct=ListOffsetsPartition),
+        Field("name", "Name", "string", default="", entity_type="topicName"),
+        Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,8 +116,8 @@ class ListOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", default=(), struct=ListOffsetsTopic),
+        Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        Field("topics", "Topics", "[]ListOffsetsTopic", struct=ListOffsetsTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
 
@@ -32,10 +33,10 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
-        kipwire.Field("offset", "Offset", "int64", default=-1),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("timestamp", "Timestamp", "int64", default=-1),
+        Field("offset", "Offset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,14 +71,8 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]ListOffsetsPartitionResponse",
-            default=(),
-            struct=ListOffsetsPartitionResponse,
-        ),
+        Field("name", "Name", "string", default="", entity_type="topicName"),
+        Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", struct=ListOffsetsPartitionResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -121,9 +116,7 @@ class ListOffsetsResponse(kipwire.Message):
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", default=(), struct=ListOffsetsTopicResponse),
-    )
+    FIELDS = (Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[ListOffsetsTopicResponse] = DEFAULT) -> None:

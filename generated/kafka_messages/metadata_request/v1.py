@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -26,7 +27,7 @@ class MetadataRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
+    FIELDS = (Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -66,11 +67,7 @@ class MetadataRequest(kipwire.Message):
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]MetadataRequestTopic", default=(), struct=MetadataRequestTopic, nullable=True
-        ),
-    )
+    FIELDS = (Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[MetadataRequestTopic] | None = DEFAULT) -> None:

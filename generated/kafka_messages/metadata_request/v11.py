@@ -9,9 +9,10 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -33,8 +34,8 @@ class MetadataRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,17 +95,9 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]MetadataRequestTopic",
-            default=(),
-            struct=MetadataRequestTopic,
-            nullable=True,
-            compact=True,
-        ),
-        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
-        kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
+        Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True),
+        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
+        Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
 
@@ -27,7 +28,7 @@ class MetadataRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
+    FIELDS = (Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -70,10 +71,8 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
-            "topics", "Topics", "[]MetadataRequestTopic", default=(), struct=MetadataRequestTopic, nullable=True
-        ),
-        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
+        Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
+        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, PACK_INT32, UNPACK_INT32, as_list, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
 
@@ -33,9 +34,9 @@ class MetadataResponseBroker(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default=""),
-        kipwire.Field("port", "Port", "int32", default=0),
+        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        Field("host", "Host", "string", default=""),
+        Field("port", "Port", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,11 +78,11 @@ class MetadataResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", default=(), entity_type="brokerId"),
-        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", default=(), entity_type="brokerId"),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        Field("replica_nodes", "ReplicaNodes", "[]int32", entity_type="brokerId"),
+        Field("isr_nodes", "IsrNodes", "[]int32", entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -134,11 +135,9 @@ class MetadataResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]MetadataResponsePartition", default=(), struct=MetadataResponsePartition
-        ),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -187,8 +186,8 @@ class MetadataResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", default=(), struct=MetadataResponseBroker),
-        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", default=(), struct=MetadataResponseTopic),
+        Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
+        Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitKey"]
@@ -35,9 +36,9 @@ class OffsetCommitKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group", "group", "string", default=""),
-        kipwire.Field("topic", "topic", "string", default=""),
-        kipwire.Field("partition", "partition", "int32", default=0),
+        Field("group", "group", "string", default=""),
+        Field("topic", "topic", "string", default=""),
+        Field("partition", "partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

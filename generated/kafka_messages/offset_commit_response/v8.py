@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
 
@@ -30,8 +30,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,12 +69,11 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]OffsetCommitResponsePartition",
-            default=(),
             struct=OffsetCommitResponsePartition,
             compact=True,
         ),
@@ -129,15 +128,8 @@ class OffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetCommitResponseTopic",
-            default=(),
-            struct=OffsetCommitResponseTopic,
-            compact=True,
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDeleteRequest"]
 
@@ -26,7 +27,7 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
+    FIELDS = (Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
@@ -57,14 +58,8 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetDeleteRequestPartition",
-            default=(),
-            struct=OffsetDeleteRequestPartition,
-        ),
+        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]OffsetDeleteRequestPartition", struct=OffsetDeleteRequestPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -111,8 +106,8 @@ class OffsetDeleteRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", default=(), struct=OffsetDeleteRequestTopic),
+        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        Field("topics", "Topics", "[]OffsetDeleteRequestTopic", struct=OffsetDeleteRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

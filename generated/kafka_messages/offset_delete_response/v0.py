@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
 
@@ -32,8 +33,8 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,14 +67,8 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]OffsetDeleteResponsePartition",
-            default=(),
-            struct=OffsetDeleteResponsePartition,
-        ),
+        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]OffsetDeleteResponsePartition", struct=OffsetDeleteResponsePartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -121,9 +116,9 @@ class OffsetDeleteResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field("topics", "Topics", "[]OffsetDeleteResponseTopic", default=(), struct=OffsetDeleteResponseTopic),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("topics", "Topics", "[]OffsetDeleteResponseTopic", struct=OffsetDeleteResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

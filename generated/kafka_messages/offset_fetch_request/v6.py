@@ -7,7 +7,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
@@ -23,8 +24,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", default=(), compact=True),
+        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,15 +92,9 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]OffsetFetchRequestTopic",
-            default=(),
-            struct=OffsetFetchRequestTopic,
-            nullable=True,
-            compact=True,
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field(
+            "topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True, compact=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)

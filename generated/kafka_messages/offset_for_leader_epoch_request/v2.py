@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
 
@@ -31,9 +32,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0),
-        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        Field("partition", "Partition", "int32", default=0),
+        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,10 +68,8 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions", "Partitions", "[]OffsetForLeaderPartition", default=(), struct=OffsetForLeaderPartition
-        ),
+        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,7 +114,7 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     MAX_VERSION = 4
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", default=(), struct=OffsetForLeaderTopic),)
+    FIELDS = (Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[OffsetForLeaderTopic] = DEFAULT) -> None:

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, as_bytes, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
@@ -32,8 +33,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True),
+        Field("index", "Index", "int32", default=0),
+        Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -75,10 +76,8 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partition_data", "PartitionData", "[]PartitionProduceData", default=(), struct=PartitionProduceData
-        ),
+        Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
+        Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -129,12 +128,12 @@ class ProduceRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"
         ),
-        kipwire.Field("acks", "Acks", "int16", default=0),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData),
+        Field("acks", "Acks", "int16", default=0),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

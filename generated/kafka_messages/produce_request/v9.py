@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
 
@@ -30,8 +31,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0),
-        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        Field("index", "Index", "int32", default=0),
+        Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,17 +89,10 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
-        kipwire.Field(
-            "partition_data",
-            "PartitionData",
-            "[]PartitionProduceData",
-            default=(),
-            struct=PartitionProduceData,
-            compact=True,
-        ),
+        Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -154,7 +148,7 @@ class ProduceRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -163,11 +157,9 @@ class ProduceRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        kipwire.Field("acks", "Acks", "int16", default=0),
-        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        kipwire.Field(
-            "topic_data", "TopicData", "[]TopicProduceData", default=(), struct=TopicProduceData, compact=True
-        ),
+        Field("acks", "Acks", "int16", default=0),
+        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
 __all__ = [
@@ -40,8 +41,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
-        kipwire.Field(
+        Field("batch_index", "BatchIndex", "int32", default=0),
+        Field(
             "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
@@ -97,8 +98,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -141,26 +142,21 @@ class PartitionProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
-        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
-        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        kipwire.Field(
+        Field("index", "Index", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("base_offset", "BaseOffset", "int64", default=0),
+        Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        Field(
             "record_errors",
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
-            default=(),
             struct=BatchIndexAndErrorMessage,
             compact=True,
             ignorable=True,
         ),
-        kipwire.Field(
-            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
-        kipwire.Field(
-            "current_leader", "CurrentLeader", "LeaderIdAndEpoch", default=(), struct=LeaderIdAndEpoch, tag=0
-        ),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True),
+        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -250,14 +246,13 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
-        kipwire.Field(
+        Field(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
-            default=(),
             struct=PartitionProduceResponse,
             compact=True,
         ),
@@ -307,10 +302,10 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
-        kipwire.Field("port", "Port", "int32", default=0),
-        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        Field("host", "Host", "string", default="", compact=True),
+        Field("port", "Port", "int32", default=0),
+        Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -388,13 +383,9 @@ class ProduceResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse, compact=True
-        ),
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        kipwire.Field(
-            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
-        ),
+        Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
 
@@ -32,8 +33,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
-        kipwire.Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
+        Field("batch_index", "BatchIndex", "int32", default=0),
+        Field("batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,20 +85,19 @@ class PartitionProduceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("index", "Index", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
-        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
-        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        kipwire.Field(
+        Field("index", "Index", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("base_offset", "BaseOffset", "int64", default=0),
+        Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        Field(
             "record_errors",
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
-            default=(),
             struct=BatchIndexAndErrorMessage,
             ignorable=True,
         ),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -160,13 +160,9 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
-        kipwire.Field(
-            "partition_responses",
-            "PartitionResponses",
-            "[]PartitionProduceResponse",
-            default=(),
-            struct=PartitionProduceResponse,
+        Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
+        Field(
+            "partition_responses", "PartitionResponses", "[]PartitionProduceResponse", struct=PartitionProduceResponse
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -215,8 +211,8 @@ class ProduceResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", default=(), struct=TopicProduceResponse),
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
@@ -46,9 +47,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("partition", "Partition", "int32", default=0),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -93,10 +94,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", default=(), struct=TopicIdPartitionEntry
-        ),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,8 +130,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("offset", "Offset", "int64", default=0),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -190,30 +189,23 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "remote_log_segment_id",
-            "RemoteLogSegmentId",
-            "RemoteLogSegmentIdEntry",
-            default=(),
-            struct=RemoteLogSegmentIdEntry,
-        ),
-        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
-        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
-        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        kipwire.Field(
+        Field("remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry),
+        Field("start_offset", "StartOffset", "int64", default=0),
+        Field("end_offset", "EndOffset", "int64", default=0),
+        Field("broker_id", "BrokerId", "int32", default=0),
+        Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        Field(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
             "[]SegmentLeaderEpochEntry",
-            default=(),
             struct=SegmentLeaderEpochEntry,
             compact=True,
         ),
-        kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
-        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
-        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
-        kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
+        Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
+        Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,9 +9,10 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_struct, write_struct
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_size, write_string_size
+from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_size, write_string_size
 
 __all__ = ["TopicIdPartitionEntry", "RemoteLogSegmentIdEntry", "RemoteLogSegmentMetadataUpdateRecord"]
 
@@ -36,9 +37,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
-        kipwire.Field("partition", "Partition", "int32", default=0),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,10 +84,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", default=(), struct=TopicIdPartitionEntry
-        ),
-        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
+        Field("id", "Id", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -133,17 +132,11 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
-            "remote_log_segment_id",
-            "RemoteLogSegmentId",
-            "RemoteLogSegmentIdEntry",
-            default=(),
-            struct=RemoteLogSegmentIdEntry,
-        ),
-        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
-        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
-        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        Field("remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry),
+        Field("broker_id", "BrokerId", "int32", default=0),
+        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["ShareGroupTargetAssignmentMemberKey"]
@@ -31,8 +32,8 @@ class ShareGroupTargetAssignmentMemberKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default=""),
-        kipwire.Field("member_id", "MemberId", "string", default=""),
+        Field("group_id", "GroupId", "string", default=""),
+        Field("member_id", "MemberId", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

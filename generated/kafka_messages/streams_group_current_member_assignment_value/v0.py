@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, is_empty, read_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, is_empty, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = ["TaskIds", "StreamsGroupCurrentMemberAssignmentValue"]
@@ -29,11 +30,9 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
-        kipwire.Field(
-            "assignment_epochs", "AssignmentEpochs", "[]int32", default=(), nullable=True, compact=True, tag=0
-        ),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("partitions", "Partitions", "[]int32", compact=True),
+        Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -144,35 +143,24 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
-        kipwire.Field("state", "State", "int8", default=0),
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
-        kipwire.Field(
-            "active_tasks_pending_revocation",
-            "ActiveTasksPendingRevocation",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
+        Field("member_epoch", "MemberEpoch", "int32", default=0),
+        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        Field("state", "State", "int8", default=0),
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        Field(
+            "active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
         ),
-        kipwire.Field(
+        Field(
             "standby_tasks_pending_revocation",
             "StandbyTasksPendingRevocation",
             "[]TaskIds",
-            default=(),
             struct=TaskIds,
             compact=True,
         ),
-        kipwire.Field(
-            "warmup_tasks_pending_revocation",
-            "WarmupTasksPendingRevocation",
-            "[]TaskIds",
-            default=(),
-            struct=TaskIds,
-            compact=True,
+        Field(
+            "warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)

@@ -9,8 +9,9 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
+from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
 __all__ = [
     "KeyValue",
@@ -58,8 +59,8 @@ class KeyValue(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        Field("key", "Key", "string", default="", compact=True),
+        Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -118,10 +119,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "int32", default=0),
-        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", default=(), struct=KeyValue, compact=True),
+        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "int32", default=0),
+        Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -179,27 +180,11 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "repartition_sink_topics",
-            "RepartitionSinkTopics",
-            "[]string",
-            default=(),
-            compact=True,
-            entity_type="topicName",
-        ),
-        kipwire.Field(
-            "state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", default=(), struct=TopicInfo, compact=True
-        ),
-        kipwire.Field(
-            "repartition_source_topics",
-            "RepartitionSourceTopics",
-            "[]TopicInfo",
-            default=(),
-            struct=TopicInfo,
-            compact=True,
-        ),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"),
+        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -267,8 +252,8 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("epoch", "Epoch", "int32", default=0),
-        kipwire.Field(
+        Field("epoch", "Epoch", "int32", default=0),
+        Field(
             "subtopologies",
             "Subtopologies",
             "[]Subtopology",
@@ -316,8 +301,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("host", "Host", "string", default="", compact=True),
-        kipwire.Field("port", "Port", "uint16", default=0),
+        Field("host", "Host", "string", default="", compact=True),
+        Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -361,9 +346,9 @@ class TaskOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partition", "Partition", "int32", default=0),
-        kipwire.Field("offset", "Offset", "int64", default=0),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("partition", "Partition", "int32", default=0),
+        Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -413,8 +398,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field("partitions", "Partitions", "[]int32", default=(), compact=True),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -471,9 +456,9 @@ class Assignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
-        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
-        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=(), struct=TaskIds, compact=True),
+        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -539,23 +524,21 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
-        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
-        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
-        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
-        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", default=(), struct=KeyValue, compact=True),
-        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", default=(), struct=TaskOffset, compact=True),
-        kipwire.Field(
-            "task_end_offsets", "TaskEndOffsets", "[]TaskOffset", default=(), struct=TaskOffset, compact=True
-        ),
-        kipwire.Field("assignment", "Assignment", "Assignment", default=(), struct=Assignment),
-        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", default=(), struct=Assignment),
-        kipwire.Field("is_classic", "IsClassic", "bool", default=False),
+        Field("member_id", "MemberId", "string", default="", compact=True),
+        Field("member_epoch", "MemberEpoch", "int32", default=0),
+        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        Field("client_id", "ClientId", "string", default="", compact=True),
+        Field("client_host", "ClientHost", "string", default="", compact=True),
+        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        Field("process_id", "ProcessId", "string", default="", compact=True),
+        Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
+        Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        Field("assignment", "Assignment", "Assignment", struct=Assignment),
+        Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
+        Field("is_classic", "IsClassic", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -733,14 +716,12 @@ class TopologyDescriptionNode(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("node_type", "NodeType", "int8", default=0),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("stores", "Stores", "[]string", default=(), compact=True),
-        kipwire.Field("successors", "Successors", "[]string", default=(), compact=True),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("node_type", "NodeType", "int8", default=0),
+        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
+        Field("stores", "Stores", "[]string", compact=True),
+        Field("successors", "Successors", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -823,10 +804,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field(
-            "nodes", "Nodes", "[]TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode, compact=True
-        ),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -870,8 +849,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("source", "Source", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
-        kipwire.Field("processor", "Processor", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
+        Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -907,19 +886,17 @@ class TopologyDescription(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "subtopologies",
             "Subtopologies",
             "[]TopologyDescriptionSubtopology",
-            default=(),
             struct=TopologyDescriptionSubtopology,
             compact=True,
         ),
-        kipwire.Field(
+        Field(
             "global_stores",
             "GlobalStores",
             "[]TopologyDescriptionGlobalStore",
-            default=(),
             struct=TopologyDescriptionGlobalStore,
             compact=True,
         ),
@@ -981,16 +958,16 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
-        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
-        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        kipwire.Field("members", "Members", "[]Member", default=(), struct=Member, compact=True),
-        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
-        kipwire.Field(
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field("group_state", "GroupState", "string", default="", compact=True),
+        Field("group_epoch", "GroupEpoch", "int32", default=0),
+        Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
+        Field("members", "Members", "[]Member", struct=Member, compact=True),
+        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        Field(
             "topology_description",
             "TopologyDescription",
             "TopologyDescription",
@@ -998,10 +975,8 @@ class DescribedGroup(kipwire.Struct):
             struct=TopologyDescription,
             nullable=True,
         ),
-        kipwire.Field("topology_description_status", "TopologyDescriptionStatus", "int8", default=0),
-        kipwire.Field(
-            "assignor_name", "AssignorName", "string", default=None, nullable=True, compact=True, ignorable=True
-        ),
+        Field("topology_description_status", "TopologyDescriptionStatus", "int8", default=0),
+        Field("assignor_name", "AssignorName", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -1154,8 +1129,8 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field("groups", "Groups", "[]DescribedGroup", default=(), struct=DescribedGroup, compact=True),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
 __all__ = ["LastAssignmentConfig", "StreamsGroupMetadataValue"]
@@ -29,8 +30,8 @@ class LastAssignmentConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("key", "Key", "string", default="", compact=True),
-        kipwire.Field("value", "Value", "string", default="", compact=True),
+        Field("key", "Key", "string", default="", compact=True),
+        Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -103,25 +104,20 @@ class StreamsGroupMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("epoch", "Epoch", "int32", default=0),
-        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
-        kipwire.Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", default=-1, tag=0),
-        kipwire.Field(
+        Field("epoch", "Epoch", "int32", default=0),
+        Field("metadata_hash", "MetadataHash", "int64", default=0),
+        Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", default=-1, tag=0),
+        Field(
             "last_assignment_configs",
             "LastAssignmentConfigs",
             "[]LastAssignmentConfig",
-            default=(),
             struct=LastAssignmentConfig,
             nullable=True,
             compact=True,
             tag=1,
         ),
-        kipwire.Field(
-            "stored_description_topology_epoch", "StoredDescriptionTopologyEpoch", "int32", default=-1, tag=2
-        ),
-        kipwire.Field(
-            "failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3
-        ),
+        Field("stored_description_topology_epoch", "StoredDescriptionTopologyEpoch", "int32", default=-1, tag=2),
+        Field("failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,8 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
     "TopologyDescriptionNode",
@@ -41,14 +41,12 @@ class TopologyDescriptionNode(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True),
-        kipwire.Field("node_type", "NodeType", "int8", default=0),
-        kipwire.Field("source_topics", "SourceTopics", "[]string", default=(), compact=True, entity_type="topicName"),
-        kipwire.Field(
-            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
-        ),
-        kipwire.Field("stores", "Stores", "[]string", default=(), compact=True),
-        kipwire.Field("successors", "Successors", "[]string", default=(), compact=True),
+        Field("name", "Name", "string", default="", compact=True),
+        Field("node_type", "NodeType", "int8", default=0),
+        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
+        Field("stores", "Stores", "[]string", compact=True),
+        Field("successors", "Successors", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,10 +129,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        kipwire.Field(
-            "nodes", "Nodes", "[]TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode, compact=True
-        ),
+        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -178,8 +174,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("source", "Source", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
-        kipwire.Field("processor", "Processor", "TopologyDescriptionNode", default=(), struct=TopologyDescriptionNode),
+        Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -216,19 +212,17 @@ class TopologyDescription(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field(
+        Field(
             "subtopologies",
             "Subtopologies",
             "[]TopologyDescriptionSubtopology",
-            default=(),
             struct=TopologyDescriptionSubtopology,
             compact=True,
         ),
-        kipwire.Field(
+        Field(
             "global_stores",
             "GlobalStores",
             "[]TopologyDescriptionGlobalStore",
-            default=(),
             struct=TopologyDescriptionGlobalStore,
             compact=True,
         ),
@@ -284,12 +278,10 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
-        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        kipwire.Field(
-            "topology_description", "TopologyDescription", "TopologyDescription", default=(), struct=TopologyDescription
-        ),
+        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        Field("member_id", "MemberId", "string", default="", compact=True),
+        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        Field("topology_description", "TopologyDescription", "TopologyDescription", struct=TopologyDescription),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

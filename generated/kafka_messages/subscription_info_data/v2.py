@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, as_bytes
+from kipwire.wire import as_bytes
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
 
@@ -32,8 +33,8 @@ class TaskId(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
-        kipwire.Field("partition", "partition", "int32", default=0),
+        Field("topic_group_id", "topicGroupId", "int32", default=0),
+        Field("partition", "partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,11 +81,11 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("version", "version", "int32", default=0),
-        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        kipwire.Field("prev_tasks", "prevTasks", "[]TaskId", default=(), struct=TaskId),
-        kipwire.Field("standby_tasks", "standbyTasks", "[]TaskId", default=(), struct=TaskId),
-        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        Field("version", "version", "int32", default=0),
+        Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        Field("prev_tasks", "prevTasks", "[]TaskId", struct=TaskId),
+        Field("standby_tasks", "standbyTasks", "[]TaskId", struct=TaskId),
+        Field("user_end_point", "userEndPoint", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, as_bytes
+from kipwire.wire import as_bytes
 
 __all__ = ["PartitionToOffsetSum", "TaskOffsetSum", "SubscriptionInfoData"]
 
@@ -34,8 +35,8 @@ class PartitionToOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition", "partition", "int32", default=0),
-        kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
+        Field("partition", "partition", "int32", default=0),
+        Field("offset_sum", "offsetSum", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,14 +70,8 @@ class TaskOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
-        kipwire.Field(
-            "partition_to_offset_sum",
-            "partitionToOffsetSum",
-            "[]PartitionToOffsetSum",
-            default=(),
-            struct=PartitionToOffsetSum,
-        ),
+        Field("topic_group_id", "topicGroupId", "int32", default=0),
+        Field("partition_to_offset_sum", "partitionToOffsetSum", "[]PartitionToOffsetSum", struct=PartitionToOffsetSum),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -121,11 +116,11 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("version", "version", "int32", default=0),
-        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
-        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
-        kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", default=(), struct=TaskOffsetSum),
+        Field("version", "version", "int32", default=0),
+        Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", struct=TaskOffsetSum),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.wire import DEFAULT, encode_text
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import encode_text
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
@@ -32,8 +33,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,13 +67,9 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
-        kipwire.Field(
-            "partitions",
-            "Partitions",
-            "[]TxnOffsetCommitResponsePartition",
-            default=(),
-            struct=TxnOffsetCommitResponsePartition,
+        Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
+        Field(
+            "partitions", "Partitions", "[]TxnOffsetCommitResponsePartition", struct=TxnOffsetCommitResponsePartition
         ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -120,10 +117,8 @@ class TxnOffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "topics", "Topics", "[]TxnOffsetCommitResponseTopic", default=(), struct=TxnOffsetCommitResponseTopic
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,8 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, read_tag_section, tag_section
+from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["TxnOffsetCommitResponsePartition", "TxnOffsetCommitResponseTopic", "TxnOffsetCommitResponse"]
 
@@ -33,8 +34,8 @@ class TxnOffsetCommitResponsePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -72,12 +73,11 @@ class TxnOffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        kipwire.Field(
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        Field(
             "partitions",
             "Partitions",
             "[]TxnOffsetCommitResponsePartition",
-            default=(),
             struct=TxnOffsetCommitResponsePartition,
             compact=True,
         ),
@@ -125,15 +125,8 @@ class TxnOffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]TxnOffsetCommitResponseTopic",
-            default=(),
-            struct=TxnOffsetCommitResponseTopic,
-            compact=True,
-        ),
+        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        Field("topics", "Topics", "[]TxnOffsetCommitResponseTopic", struct=TxnOffsetCommitResponseTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

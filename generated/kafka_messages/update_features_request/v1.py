@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section
-from kipwire.wire import tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
+from kipwire.wire import write_string_size
 
 __all__ = ["FeatureUpdateKey", "UpdateFeaturesRequest"]
 
@@ -34,9 +35,9 @@ class FeatureUpdateKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
-        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
-        kipwire.Field("upgrade_type", "UpgradeType", "int8", default=1),
+        Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        Field("upgrade_type", "UpgradeType", "int8", default=1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,11 +97,9 @@ class UpdateFeaturesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        kipwire.Field(
-            "feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", default=(), struct=FeatureUpdateKey, compact=True
-        ),
-        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
+        Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
+        Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

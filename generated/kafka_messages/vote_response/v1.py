@@ -8,8 +8,9 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import BOOL_BYTE, DEFAULT, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size
-from kipwire.wire import read_tag_section, tag_section, write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section
+from kipwire.wire import tag_section, write_string_size
 
 __all__ = ["PartitionData", "TopicData", "NodeEndpoint", "VoteResponse"]
 
@@ -36,11 +37,11 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        kipwire.Field("vote_granted", "VoteGranted", "bool", default=False),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        Field("vote_granted", "VoteGranted", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,8 +97,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field("partitions", "Partitions", "[]PartitionData", default=(), struct=PartitionData, compact=True),
+        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -142,9 +143,9 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        kipwire.Field("host", "Host", "string", default="", compact=True),
-        kipwire.Field("port", "Port", "uint16", default=0),
+        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        Field("host", "Host", "string", default="", compact=True),
+        Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -205,11 +206,9 @@ class VoteResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("topics", "Topics", "[]TopicData", default=(), struct=TopicData, compact=True),
-        kipwire.Field(
-            "node_endpoints", "NodeEndpoints", "[]NodeEndpoint", default=(), struct=NodeEndpoint, compact=True, tag=0
-        ),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,9 +9,9 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
+from kipwire.structs import DEFAULT, Field
 from kipwire.uuids import ZERO_UUID, uuid_from
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["PartitionResult", "WriteStateResult", "WriteShareGroupStateResponse"]
 
@@ -33,9 +33,9 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition", "Partition", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
-        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        Field("partition", "Partition", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
+        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,10 +89,8 @@ class WriteStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        kipwire.Field(
-            "partitions", "Partitions", "[]PartitionResult", default=(), struct=PartitionResult, compact=True
-        ),
+        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -132,9 +130,7 @@ class WriteShareGroupStateResponse(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field("results", "Results", "[]WriteStateResult", default=(), struct=WriteStateResult, compact=True),
-    )
+    FIELDS = (Field("results", "Results", "[]WriteStateResult", struct=WriteStateResult, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[WriteStateResult] = DEFAULT) -> None:

@@ -8,8 +8,8 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.wire import DEFAULT, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
-from kipwire.wire import write_string_size
+from kipwire.structs import DEFAULT, Field
+from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
     "WritableTxnMarkerPartitionResult",
@@ -34,8 +34,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
-        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        Field("partition_index", "PartitionIndex", "int32", default=0),
+        Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,12 +73,11 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        kipwire.Field(
+        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        Field(
             "partitions",
             "Partitions",
             "[]WritableTxnMarkerPartitionResult",
-            default=(),
             struct=WritableTxnMarkerPartitionResult,
             compact=True,
         ),
@@ -125,15 +124,8 @@ class WritableTxnMarkerResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        kipwire.Field(
-            "topics",
-            "Topics",
-            "[]WritableTxnMarkerTopicResult",
-            default=(),
-            struct=WritableTxnMarkerTopicResult,
-            compact=True,
-        ),
+        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", struct=WritableTxnMarkerTopicResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -172,11 +164,7 @@ class WriteTxnMarkersResponse(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (
-        kipwire.Field(
-            "markers", "Markers", "[]WritableTxnMarkerResult", default=(), struct=WritableTxnMarkerResult, compact=True
-        ),
-    )
+    FIELDS = (Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, markers: list[WritableTxnMarkerResult] = DEFAULT) -> None:

@@ -7,6 +7,7 @@ import struct
 import typing
 
 import kipwire
+from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ZkMigrationStateRecord"]
@@ -31,7 +32,7 @@ class ZkMigrationStateRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
+    FIELDS = (Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, zk_migration_state: int = 0) -> None:

@@ -9,7 +9,7 @@ from kipgen.names import attribute_name
 from kipgen.rules.examples import layout
 from kipgen.rules.rule import Finding, layout_body_rule
 from kipgen.wire_form import PREFIX_FORMS, REST
-from kipwire.types import TYPES
+from kipwire.types import KINDS, TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -224,7 +224,7 @@ def existing(field: FieldDraft) -> Versions:
 def is_rest(field: FieldDraft) -> bool:
     """Whether nothing but the end of its struct ends a field."""
     type_ = field.spec.type
-    return field.spec.wire.size == REST and (type_.is_array or type_.element in ("string", "bytes", "records"))
+    return field.spec.wire.size == REST and (type_.is_array or KINDS.get(type_.element) in ("text", "blob"))
 
 
 def _has_fixed_width(field: FieldDraft, versions: Versions) -> bool:

@@ -8,6 +8,7 @@ from kipgen.rules.examples import ALPHA, layout, spec
 from kipgen.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
 from kipgen.types import ENCODABLE, INTEGER_RANGES, FieldType
 from kipgen.wire_form import PROPERTIES, REST, VERSION
+from kipwire.types import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ _WITHOUT = {
 
 def _is_sized(type_: FieldType) -> bool:
     """Whether its values have a size in bytes: string, bytes, records."""
-    return not type_.is_array and type_.element in ("string", "bytes", "records")
+    return not type_.is_array and KINDS.get(type_.element) in ("text", "blob")
 
 
 def _is_integer(type_: FieldType) -> bool:

@@ -6,8 +6,7 @@ from random import Random
 from typing import Any, TypeVar
 from uuid import UUID
 
-from kipwire.fields import Field
-from kipwire.structs import Struct
+from kipwire import Field, Struct
 from kipwire.types import KINDS
 from kipwire.values import field_range
 

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from kipspark.compute import pc
 from kipspark.messages.union import VERSION
-from kipwire.fields import Field
-from kipwire.structs import Struct
+from kipwire.structs import Field, Struct
 
 Structs = tuple[type[Struct], ...]
 """The classes of one struct in all versions, the highest first."""

@@ -9,13 +9,21 @@ import pyarrow as pa
 from kipspark.errors import JobError
 from kipspark.messages.choice import Choice
 from kipwire import Message, columns
+from kipwire.types import TYPES
 
 VERSION = "_version"
 """The column that tells a row's version, where there may be several."""
 
 VERSION_TYPE = pa.int16()
 
-_WIDER = {pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.binary(16): pa.binary()}
+_WIDER = {
+    pa.binary(16): pa.binary(),
+    **{
+        pa.type_for_alias(row.arrow): pa.type_for_alias(f"int{2 * row.bits}")
+        for row in TYPES.values()
+        if row.kind == "integer" and not row.signed
+    },
+}
 """What Spark has no type for, and the type it has instead."""
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from kipwire.columns.inputs import Messages, Rows
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
 __all__ = [
     "RECORD_SCHEMA",

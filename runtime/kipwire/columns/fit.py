@@ -9,7 +9,7 @@ from kipwire.paths import Visitor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.columns.shape import Column, Shape
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
 
 def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> None:

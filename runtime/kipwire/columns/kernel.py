@@ -15,7 +15,7 @@ from kipwire.columns.soundness import expect_sound
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.columns.shape import Column, Shape
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
     Names = tuple[tuple[str, "Names | None"], ...]
     """The columns of a struct in the order of its shape: each its name, and the same of the struct in it."""

@@ -17,7 +17,8 @@ from kipwire.paths import Visitor
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kipwire.columns.shape import Column, Shape
-    from kipwire.structs import Message, Struct
+    from kipwire.messages import Message
+    from kipwire.structs import Struct
 
 ROWS_AT_A_TIME = 1024
 """Rows of which there are Python objects at the same time."""

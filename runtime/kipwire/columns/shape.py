@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kipwire.fields import Field
-    from kipwire.structs import Message, Struct
+    from kipwire.messages import Message
+    from kipwire.structs import Field, Struct
 
 UNKNOWN = "unknown_tagged_fields"
 """The column of the tagged fields that no version knows; every flexible struct has it."""

@@ -11,8 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Literal
 
+    from kipwire.messages import Message
     from kipwire.records.model import Record
-    from kipwire.structs import Message
 
     ControlType = Literal[
         "ABORT",

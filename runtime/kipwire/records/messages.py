@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
     from uuid import UUID
 
+    from kipwire.messages import Message
     from kipwire.records.transactions import AbortedTransaction
-    from kipwire.structs import Message
 
 _FIELDS = {
     "ProduceRequest": ("topic_data", "partition_data", "index"),

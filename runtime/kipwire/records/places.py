@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kipwire.structs import Message
+    from kipwire.messages import Message
 
     M = TypeVar("M", bound=Message)
 

@@ -1,0 +1,156 @@
+"""`Message`, the class under every generated message: the outermost struct, which reads and writes itself."""
+
+from __future__ import annotations
+
+from kipwire.errors import DecodeError, shown
+from kipwire.structs import Root
+from kipwire.wire import new
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, Self
+
+
+class Message(Root):
+    """A message of one version: what can be sent, received or stored by itself."""
+
+    __slots__ = ()
+
+    @classmethod
+    def decode(cls, data: bytes) -> Self:
+        """The message that the buffer holds, from its first to its last byte.
+
+        Raises:
+            DecodeError: the buffer is not exactly one message of this version; it tells field path and byte offset.
+        """
+        if type(data) is not bytes:
+            data = content_of(data)
+        try:
+            message = new(cls)
+            end = message._read(data, 0)
+            if end == len(data):
+                return message
+        except Exception as failure:
+            _explain_decode(cls, data, 0, failure, whole=True)
+        _explain_decode(cls, data, 0, None, whole=True)
+
+    @classmethod
+    def read(cls, data: bytes, offset: int = 0) -> tuple[Self, int]:
+        """The message that starts at `offset` of a longer buffer, and the offset behind it.
+
+        Pass `bytes` where you can: any other buffer is copied first, at each call.
+
+        Raises:
+            DecodeError: no message of this version stands there; its offset counts from the start of the buffer.
+            ValueError: the offset lies outside the buffer.
+        """
+        if type(data) is not bytes:
+            data = content_of(data)
+        if not 0 <= offset <= len(data):
+            raise ValueError(f"offset {offset} lies outside the buffer of {len(data)} bytes")
+        try:
+            message = new(cls)
+            end = message._read(data, offset)
+            if end <= len(data):
+                return message, end
+        except Exception as failure:
+            _explain_decode(cls, data, offset, failure, whole=False)
+        _explain_decode(cls, data, offset, None, whole=False)
+
+    def encode(self) -> bytes:
+        """The message's bytes, without a header.
+
+        Raises:
+            EncodeError: a value does not fit its field; it tells the field's path.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts.append)
+            return b"".join(parts)
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def encoded_size(self) -> int:
+        """How many bytes `encode` gives, without putting them together.
+
+        Raises:
+            EncodeError: as `encode`.
+        """
+        parts: list[bytes] = []
+        try:
+            self._write(parts.append)
+            return sum(map(len, parts))
+        except Exception as failure:
+            _explain_encode(self, failure)
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form that Kafka's Java converters use, as plain data for `json.dumps`; see docs/json.md.
+
+        Unknown tagged fields are not part of it.
+
+        Raises:
+            EncodeError: a value does not fit its field.
+        """
+        from kipwire.json_form import write_json
+
+        return write_json(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Self:
+        """The message that a JSON object describes, the reverse of `to_json`.
+
+        A key of a field that only other versions have is accepted where its value may be dropped: where it is the
+        default, or the field is ignorable.
+
+        Raises:
+            JsonError: a key is unknown or missing, or a value is not of its field's type; it tells the path.
+        """
+        from kipwire.json_form import read_json
+
+        return read_json(cls, value)
+
+
+def content_of(data: object) -> bytes:
+    """The content of a buffer.
+
+    Raises:
+        TypeError: it is not a buffer. A number is none, though `bytes` makes so many zeros of it.
+    """
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]
+    except TypeError:
+        what = "None" if data is None else f"{type(data).__name__} {shown(data)}"
+        raise TypeError(f"a message is decoded from bytes or another buffer, not from {what}") from None
+    return view.tobytes()
+
+
+def expect_end(cls: type[Message], end: int, data: bytes) -> None:
+    """See that a message which ends there takes the buffer to its last byte.
+
+    Raises:
+        DecodeError: bytes are left over.
+    """
+    if end < len(data):
+        from kipwire.words import left_over  # only errors need it
+
+        raise DecodeError(cls.NAME, cls.VERSION, "", end, left_over(len(data) - end, "the message"))
+
+
+def _explain_decode(
+    cls: type[Message], data: bytes, offset: int, failure: Exception | None, *, whole: bool
+) -> NoReturn:
+    """Raise the DecodeError that tells where the fault is that the reader stumbled over."""
+    from kipwire.walk import walk
+
+    end = walk(cls, data, offset)
+    if whole:
+        expect_end(cls, end, data)
+    raise failure or AssertionError(f"{cls.NAME} v{cls.VERSION}: the reader refused what the walker accepts")
+
+
+def _explain_encode(message: Message, failure: Exception) -> NoReturn:
+    """Raise the EncodeError that tells which value the writer stumbled over."""
+    from kipwire.values import check
+
+    check(message)
+    raise failure
