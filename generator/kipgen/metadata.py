@@ -97,7 +97,7 @@ def _call(field: FieldLayout, arguments: Arguments) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False or empty, or `()`, is the default."""
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
     names = map(quoted, (field.attribute, field.spec_name, str(field.type)))
-    return Code(f"Field({', '.join([*names, *given])})")
+    return Code(f"kipwire.Field({', '.join([*names, *given])})")
 
 
 def _is_given(value: object) -> bool:

@@ -18,7 +18,7 @@ RUNTIME_NAMES = {
         """.split()),
     "kipwire.uuids": frozenset({"ZERO_UUID", "read_uuids", "uuid_from", "write_uuids"}),
     "kipwire.varints": frozenset({"VARINTS"}),
-    "kipwire.structs": frozenset({"DEFAULT", "Field"}),
+    "kipwire.structs": frozenset({"DEFAULT"}),
     "kipwire.wire": frozenset(f"{way}_{name}" for name in _NUMBERS for way in ("PACK", "UNPACK")).union("""
         BOOL_BYTE FALSE_TRUE ONE_BYTE
         as_bytes as_list encode_text in_order is_empty is_in_order

@@ -13,7 +13,10 @@ from kipwire.structs import Struct
 from kipwire.wire import (
     BOOL_BYTE,
     FALSE_TRUE,
+    FEW,
+    KEPT,
     ONE_BYTE,
+    PLAIN_CODES,
     as_bytes,
     as_list,
     encode_text,
@@ -38,14 +41,8 @@ if TYPE_CHECKING:
 pack_int16, unpack_int16 = Packer(">h").pack, Packer(">h").unpack_from
 pack_int32, unpack_int32 = Packer(">i").pack, Packer(">i").unpack_from
 
-FEW = 4
-"""Elements from which on it may pay to look for rows of equal shape."""
 WITHOUT_ROWS = Struct._fill
 """What classes have whose neighbours cannot have equal shape."""
-KEPT = 256
-"""Formats kept for a struct; lengths vary without end."""
-PLAIN_CODES = {"bool": "B", "uuid": "16s"}
-"""Codes of types that the `struct` module has under another name."""
 
 
 # Structs.

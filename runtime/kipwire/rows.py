@@ -10,9 +10,8 @@ from itertools import repeat
 from struct import Struct as Packer
 from struct import calcsize
 
-from kipwire.arrays import FEW, KEPT, PLAIN_CODES
 from kipwire.types import TYPES
-from kipwire.wire import FALSE_TRUE, ONE_BYTE
+from kipwire.wire import FALSE_TRUE, FEW, KEPT, ONE_BYTE, PLAIN_CODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["AbortedTxn"]
 
@@ -35,10 +34,10 @@ class AbortedTxn(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0),
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("last_stable_offset", "LastStableOffset", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

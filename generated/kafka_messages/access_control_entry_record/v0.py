@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -48,14 +47,14 @@ class AccessControlEntryRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("pattern_type", "PatternType", "int8", default=0),
-        Field("principal", "Principal", "string", default="", compact=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=0),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

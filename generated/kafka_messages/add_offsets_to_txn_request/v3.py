@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AddOffsetsToTxnRequest"]
@@ -39,10 +38,12 @@ class AddOffsetsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
+        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["AddPartitionsToTxnTopic", "AddPartitionsToTxnRequest"]
@@ -31,8 +31,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,16 +88,18 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field(
+        kipwire.Field(
             "v3_and_below_transactional_id",
             "V3AndBelowTransactionalId",
             "string",
             default="",
             entity_type="transactionalId",
         ),
-        Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
-        Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
-        Field("v3_and_below_topics", "V3AndBelowTopics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic),
+        kipwire.Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
+        kipwire.Field(
+            "v3_and_below_topics", "V3AndBelowTopics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

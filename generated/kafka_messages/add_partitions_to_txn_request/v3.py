@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -28,8 +28,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,7 +98,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "v3_and_below_transactional_id",
             "V3AndBelowTransactionalId",
             "string",
@@ -106,9 +106,9 @@ class AddPartitionsToTxnRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
-        Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
-        Field(
+        kipwire.Field("v3_and_below_producer_id", "V3AndBelowProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("v3_and_below_producer_epoch", "V3AndBelowProducerEpoch", "int16", default=0),
+        kipwire.Field(
             "v3_and_below_topics",
             "V3AndBelowTopics",
             "[]AddPartitionsToTxnTopic",

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -28,8 +28,8 @@ class AddPartitionsToTxnTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,7 +90,7 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -99,10 +99,10 @@ class AddPartitionsToTxnTransaction(kipwire.Struct):
             map_key=True,
             entity_type="transactionalId",
         ),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("verify_only", "VerifyOnly", "bool", default=False),
-        Field("topics", "Topics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic, compact=True),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("verify_only", "VerifyOnly", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]AddPartitionsToTxnTopic", struct=AddPartitionsToTxnTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -168,7 +168,7 @@ class AddPartitionsToTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactions",
             "Transactions",
             "[]AddPartitionsToTxnTransaction",

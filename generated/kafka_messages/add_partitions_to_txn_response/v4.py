@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
@@ -33,8 +33,8 @@ class AddPartitionsToTxnPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("partition_error_code", "PartitionErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,8 +73,8 @@ class AddPartitionsToTxnTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field(
             "results_by_partition",
             "ResultsByPartition",
             "[]AddPartitionsToTxnPartitionResult",
@@ -127,7 +127,7 @@ class AddPartitionsToTxnResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -136,7 +136,7 @@ class AddPartitionsToTxnResult(kipwire.Struct):
             map_key=True,
             entity_type="transactionalId",
         ),
-        Field(
+        kipwire.Field(
             "topic_results",
             "TopicResults",
             "[]AddPartitionsToTxnTopicResult",
@@ -199,9 +199,9 @@ class AddPartitionsToTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field(
             "results_by_transaction",
             "ResultsByTransaction",
             "[]AddPartitionsToTxnResult",

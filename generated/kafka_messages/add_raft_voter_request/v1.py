@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
@@ -35,9 +35,9 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,12 +115,12 @@ class AddRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("voter_id", "VoterId", "int32", default=0),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
-        Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("ack_when_committed", "AckWhenCommitted", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

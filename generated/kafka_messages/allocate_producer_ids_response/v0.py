@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["AllocateProducerIdsResponse"]
@@ -38,10 +37,10 @@ class AllocateProducerIdsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("producer_id_start", "ProducerIdStart", "int64", default=0, entity_type="producerId"),
-        Field("producer_id_len", "ProducerIdLen", "int32", default=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id_start", "ProducerIdStart", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_id_len", "ProducerIdLen", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["EntityData", "OpData", "EntryData", "AlterClientQuotasRequest"]
@@ -32,8 +32,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default=""),
-        Field("entity_name", "EntityName", "string", default="", nullable=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -86,9 +86,9 @@ class OpData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "string", default=""),
-        Field("value", "Value", "float64", default=0.0),
-        Field("remove", "Remove", "bool", default=False),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("remove", "Remove", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -129,8 +129,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity", "Entity", "[]EntityData", struct=EntityData),
-        Field("ops", "Ops", "[]OpData", struct=OpData),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("ops", "Ops", "[]OpData", struct=OpData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -169,8 +169,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("entries", "Entries", "[]EntryData", struct=EntryData),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

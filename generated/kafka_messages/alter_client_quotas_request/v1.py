@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -31,8 +31,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default="", compact=True),
-        Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,9 +96,9 @@ class OpData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "float64", default=0.0),
-        Field("remove", "Remove", "bool", default=False),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("remove", "Remove", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -150,8 +150,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
-        Field("ops", "Ops", "[]OpData", struct=OpData, compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
+        kipwire.Field("ops", "Ops", "[]OpData", struct=OpData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -195,8 +195,8 @@ class AlterClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("entries", "Entries", "[]EntryData", struct=EntryData, compact=True),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, compact=True),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

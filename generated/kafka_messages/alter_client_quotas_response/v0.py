@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["EntityData", "EntryData", "AlterClientQuotasResponse"]
@@ -32,8 +32,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default=""),
-        Field("entity_name", "EntityName", "string", default="", nullable=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -86,9 +86,9 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,8 +145,8 @@ class AlterClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("entries", "Entries", "[]EntryData", struct=EntryData),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["AlterableConfig", "AlterConfigsResource", "AlterConfigsRequest"]
@@ -31,8 +31,8 @@ class AlterableConfig(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True),
-        Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,9 +88,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
-        Field("resource_name", "ResourceName", "string", default="", map_key=True),
-        Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -142,8 +142,8 @@ class AlterConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

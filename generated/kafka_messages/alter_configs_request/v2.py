@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -30,8 +30,8 @@ class AlterableConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,9 +98,9 @@ class AlterConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
-        Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
-        Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0, map_key=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True, map_key=True),
+        kipwire.Field("configs", "Configs", "[]AlterableConfig", struct=AlterableConfig, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -158,8 +158,8 @@ class AlterConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource, compact=True),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("resources", "Resources", "[]AlterConfigsResource", struct=AlterConfigsResource, compact=True),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

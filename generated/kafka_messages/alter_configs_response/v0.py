@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["AlterConfigsResourceResponse", "AlterConfigsResponse"]
@@ -35,10 +35,10 @@ class AlterConfigsResourceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -103,8 +103,8 @@ class AlterConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("responses", "Responses", "[]AlterConfigsResourceResponse", struct=AlterConfigsResourceResponse),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("responses", "Responses", "[]AlterConfigsResourceResponse", struct=AlterConfigsResourceResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -31,8 +31,10 @@ class ReassignablePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, entity_type="brokerId"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field(
+            "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, entity_type="brokerId"
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +86,10 @@ class ReassignableTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]ReassignablePartition", struct=ReassignablePartition, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]ReassignablePartition", struct=ReassignablePartition, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -140,9 +144,9 @@ class AlterPartitionReassignmentsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("timeout_ms", "TimeoutMs", "int32", default=60000),
-        Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True),
-        Field("topics", "Topics", "[]ReassignableTopic", struct=ReassignableTopic, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
+        kipwire.Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True),
+        kipwire.Field("topics", "Topics", "[]ReassignableTopic", struct=ReassignableTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

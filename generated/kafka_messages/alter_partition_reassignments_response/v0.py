@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ReassignablePartitionResponse", "ReassignableTopicResponse", "AlterPartitionReassignmentsResponse"]
@@ -28,9 +28,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +84,8 @@ class ReassignableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]ReassignablePartitionResponse",
@@ -147,10 +147,12 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field(
+            "responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

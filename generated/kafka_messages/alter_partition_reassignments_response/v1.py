@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -31,9 +31,9 @@ class ReassignablePartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,8 +87,8 @@ class ReassignableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]ReassignablePartitionResponse",
@@ -152,11 +152,15 @@ class AlterPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field(
+            "allow_replication_factor_change", "AllowReplicationFactorChange", "bool", default=True, ignorable=True
+        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field(
+            "responses", "Responses", "[]ReassignableTopicResponse", struct=ReassignableTopicResponse, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

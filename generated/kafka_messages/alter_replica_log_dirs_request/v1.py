@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["AlterReplicaLogDirTopic", "AlterReplicaLogDir", "AlterReplicaLogDirsRequest"]
@@ -29,8 +29,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -74,8 +74,8 @@ class AlterReplicaLogDir(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("path", "Path", "string", default="", map_key=True),
-        Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic),
+        kipwire.Field("path", "Path", "string", default="", map_key=True),
+        kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,7 +120,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)
+    FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = DEFAULT) -> None:

@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -24,8 +24,8 @@ class AlterReplicaLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -82,8 +82,8 @@ class AlterReplicaLogDir(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("path", "Path", "string", default="", compact=True, map_key=True),
-        Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic, compact=True),
+        kipwire.Field("path", "Path", "string", default="", compact=True, map_key=True),
+        kipwire.Field("topics", "Topics", "[]AlterReplicaLogDirTopic", struct=AlterReplicaLogDirTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -133,7 +133,7 @@ class AlterReplicaLogDirsRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir, compact=True),)
+    FIELDS = (kipwire.Field("dirs", "Dirs", "[]AlterReplicaLogDir", struct=AlterReplicaLogDir, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, dirs: list[AlterReplicaLogDir] = DEFAULT) -> None:

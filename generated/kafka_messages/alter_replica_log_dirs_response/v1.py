@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
@@ -32,8 +32,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,8 +66,8 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
-        Field(
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field(
             "partitions", "Partitions", "[]AlterReplicaLogDirPartitionResult", struct=AlterReplicaLogDirPartitionResult
         ),
     )
@@ -117,8 +117,8 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

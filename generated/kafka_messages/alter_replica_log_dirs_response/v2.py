@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AlterReplicaLogDirPartitionResult", "AlterReplicaLogDirTopicResult", "AlterReplicaLogDirsResponse"]
@@ -29,8 +29,8 @@ class AlterReplicaLogDirPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -68,8 +68,8 @@ class AlterReplicaLogDirTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]AlterReplicaLogDirPartitionResult",
@@ -128,8 +128,8 @@ class AlterReplicaLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field(
             "results", "Results", "[]AlterReplicaLogDirTopicResult", struct=AlterReplicaLogDirTopicResult, compact=True
         ),
     )

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
@@ -31,8 +31,8 @@ class AlterShareGroupOffsetsRequestPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -71,8 +71,10 @@ class AlterShareGroupOffsetsRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field(
+        kipwire.Field(
+            "topic_name", "TopicName", "string", default="", compact=True, map_key=True, entity_type="topicName"
+        ),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]AlterShareGroupOffsetsRequestPartition",
@@ -132,8 +134,8 @@ class AlterShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
             "topics",
             "Topics",
             "[]AlterShareGroupOffsetsRequestTopic",

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -30,8 +30,8 @@ class ScramCredentialDeletion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,11 +84,11 @@ class ScramCredentialUpsertion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("mechanism", "Mechanism", "int8", default=0),
-        Field("iterations", "Iterations", "int32", default=0),
-        Field("salt", "Salt", "bytes", default=b"", compact=True),
-        Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
+        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
+        kipwire.Field("salted_password", "SaltedPassword", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -193,8 +193,12 @@ class AlterUserScramCredentialsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion, compact=True),
-        Field("upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion, compact=True),
+        kipwire.Field(
+            "deletions", "Deletions", "[]ScramCredentialDeletion", struct=ScramCredentialDeletion, compact=True
+        ),
+        kipwire.Field(
+            "upsertions", "Upsertions", "[]ScramCredentialUpsertion", struct=ScramCredentialUpsertion, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

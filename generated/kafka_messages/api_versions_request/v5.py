@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ApiVersionsRequest"]
@@ -39,10 +38,12 @@ class ApiVersionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
-        Field("client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True),
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("node_id", "NodeId", "int32", default=-1, ignorable=True),
+        kipwire.Field("client_software_name", "ClientSoftwareName", "string", default="", compact=True, ignorable=True),
+        kipwire.Field(
+            "client_software_version", "ClientSoftwareVersion", "string", default="", compact=True, ignorable=True
+        ),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

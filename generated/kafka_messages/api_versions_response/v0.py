@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
@@ -29,9 +29,9 @@ class ApiVersion(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("api_key", "ApiKey", "int16", default=0, map_key=True),
-        Field("min_version", "MinVersion", "int16", default=0),
-        Field("max_version", "MaxVersion", "int16", default=0),
+        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -74,8 +74,8 @@ class ApiVersionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

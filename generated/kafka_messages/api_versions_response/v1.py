@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["ApiVersion", "ApiVersionsResponse"]
 
@@ -31,9 +31,9 @@ class ApiVersion(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("api_key", "ApiKey", "int16", default=0, map_key=True),
-        Field("min_version", "MinVersion", "int16", default=0),
-        Field("max_version", "MaxVersion", "int16", default=0),
+        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -78,9 +78,9 @@ class ApiVersionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
@@ -38,9 +38,9 @@ class ApiVersion(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("api_key", "ApiKey", "int16", default=0, map_key=True),
-        Field("min_version", "MinVersion", "int16", default=0),
-        Field("max_version", "MaxVersion", "int16", default=0),
+        kipwire.Field("api_key", "ApiKey", "int16", default=0, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,9 +81,9 @@ class SupportedFeatureKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("min_version", "MinVersion", "int16", default=0),
-        Field("max_version", "MaxVersion", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_version", "MinVersion", "int16", default=0),
+        kipwire.Field("max_version", "MaxVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -135,9 +135,9 @@ class FinalizedFeatureKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("max_version_level", "MaxVersionLevel", "int16", default=0),
-        Field("min_version_level", "MinVersionLevel", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("min_version_level", "MinVersionLevel", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -206,10 +206,10 @@ class ApiVersionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion, compact=True),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("api_keys", "ApiKeys", "[]ApiVersion", struct=ApiVersion, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field(
             "supported_features",
             "SupportedFeatures",
             "[]SupportedFeatureKey",
@@ -218,8 +218,8 @@ class ApiVersionsResponse(kipwire.Message):
             tag=0,
             ignorable=True,
         ),
-        Field("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", default=-1, tag=1, ignorable=True),
-        Field(
+        kipwire.Field("finalized_features_epoch", "FinalizedFeaturesEpoch", "int64", default=-1, tag=1, ignorable=True),
+        kipwire.Field(
             "finalized_features",
             "FinalizedFeatures",
             "[]FinalizedFeatureKey",
@@ -228,7 +228,7 @@ class ApiVersionsResponse(kipwire.Message):
             tag=2,
             ignorable=True,
         ),
-        Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
+        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False, tag=3, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -31,7 +31,7 @@ class PartitionData(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("partition_index", "PartitionIndex", "int32", default=0),)
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
@@ -67,8 +67,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -103,8 +103,8 @@ class DirectoryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -149,9 +149,9 @@ class AssignReplicasToDirsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("directories", "Directories", "[]DirectoryData", struct=DirectoryData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

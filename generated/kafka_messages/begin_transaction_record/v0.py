@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["BeginTransactionRecord"]
@@ -28,7 +27,7 @@ class BeginTransactionRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("name", "Name", "string", default=None, nullable=True, compact=True, tag=0),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, tag=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str | None = None) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["BrokerHeartbeatRequest"]
@@ -42,11 +41,11 @@ class BrokerHeartbeatRequest(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
-        Field("want_fence", "WantFence", "bool", default=False),
-        Field("want_shut_down", "WantShutDown", "bool", default=False),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
+        kipwire.Field("want_fence", "WantFence", "bool", default=False),
+        kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

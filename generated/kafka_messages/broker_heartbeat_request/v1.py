@@ -8,7 +8,7 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import read_uuids, write_uuids
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
@@ -47,12 +47,12 @@ class BrokerHeartbeatRequest(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({1})
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
-        Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
-        Field("want_fence", "WantFence", "bool", default=False),
-        Field("want_shut_down", "WantShutDown", "bool", default=False),
-        Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", compact=True, tag=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=-1),
+        kipwire.Field("current_metadata_offset", "CurrentMetadataOffset", "int64", default=0),
+        kipwire.Field("want_fence", "WantFence", "bool", default=False),
+        kipwire.Field("want_shut_down", "WantShutDown", "bool", default=False),
+        kipwire.Field("offline_log_dirs", "OfflineLogDirs", "[]uuid", compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["BrokerHeartbeatResponse"]
@@ -39,11 +38,11 @@ class BrokerHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("is_caught_up", "IsCaughtUp", "bool", default=False),
-        Field("is_fenced", "IsFenced", "bool", default=True),
-        Field("should_shut_down", "ShouldShutDown", "bool", default=False),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("is_caught_up", "IsCaughtUp", "bool", default=False),
+        kipwire.Field("is_fenced", "IsFenced", "bool", default=True),
+        kipwire.Field("should_shut_down", "ShouldShutDown", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

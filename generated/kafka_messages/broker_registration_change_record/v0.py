@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["BrokerRegistrationChangeRecord"]
@@ -37,9 +36,9 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({1, 2, 3})
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        Field("fenced", "Fenced", "int8", default=0, tag=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["BrokerRegistrationChangeRecord"]
@@ -39,10 +38,10 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({2, 3})
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        Field("fenced", "Fenced", "int8", default=0, tag=0),
-        Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
+        kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

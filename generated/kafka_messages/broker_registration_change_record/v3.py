@@ -8,7 +8,7 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import read_uuids, write_uuids
 from kipwire.wire import ONE_BYTE, as_list, is_empty, read_size, read_tag_section, tag_section, write_size
 
@@ -44,12 +44,14 @@ class BrokerRegistrationChangeRecord(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = True
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        Field("fenced", "Fenced", "int8", default=0, tag=0),
-        Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
-        Field("log_dirs", "LogDirs", "[]uuid", compact=True, tag=2),
-        Field("cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=3),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("fenced", "Fenced", "int8", default=0, tag=0),
+        kipwire.Field("in_controlled_shutdown", "InControlledShutdown", "int8", default=0, tag=1),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, tag=2),
+        kipwire.Field(
+            "cordoned_log_dirs", "CordonedLogDirs", "[]uuid", default=None, nullable=True, compact=True, tag=3
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -40,10 +40,10 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
-        Field("security_protocol", "SecurityProtocol", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -107,9 +107,9 @@ class Feature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -178,14 +178,14 @@ class BrokerRegistrationRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("cluster_id", "ClusterId", "string", default="", compact=True),
-        Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
-        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
-        Field("features", "Features", "[]Feature", struct=Feature, compact=True),
-        Field("rack", "Rack", "string", default="", nullable=True, compact=True),
-        Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
-        Field("log_dirs", "LogDirs", "[]uuid", compact=True, ignorable=True),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("features", "Features", "[]Feature", struct=Feature, compact=True),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("is_migrating_zk_broker", "IsMigratingZkBroker", "bool", default=False),
+        kipwire.Field("log_dirs", "LogDirs", "[]uuid", compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

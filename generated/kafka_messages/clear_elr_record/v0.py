@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ClearElrRecord"]
@@ -27,7 +26,7 @@ class ClearElrRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "") -> None:

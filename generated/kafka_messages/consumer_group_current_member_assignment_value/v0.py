@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, is_empty, read_size, read_tag_section
 from kipwire.wire import tag_section, write_size
@@ -34,9 +34,9 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
-        Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -132,11 +132,13 @@ class ConsumerGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
-        Field("state", "State", "int8", default=0),
-        Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
-        Field(
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
+        kipwire.Field(
+            "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True
+        ),
+        kipwire.Field(
             "partitions_pending_revocation",
             "PartitionsPendingRevocation",
             "[]TopicPartitions",

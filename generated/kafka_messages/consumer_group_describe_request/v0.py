@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupDescribeRequest"]
@@ -36,8 +36,8 @@ class ConsumerGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
-        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
+        kipwire.Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -10,7 +10,7 @@ import uuid
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -39,9 +39,9 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,7 +94,9 @@ class Assignment(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),)
+    FIELDS = (
+        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
@@ -136,16 +138,20 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True, entity_type="topicName"),
-        Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True, compact=True),
-        Field("assignment", "Assignment", "Assignment", struct=Assignment),
-        Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field(
+            "subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True, entity_type="topicName"
+        ),
+        kipwire.Field(
+            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default=None, nullable=True, compact=True
+        ),
+        kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
+        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -298,15 +304,15 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("group_state", "GroupState", "string", default="", compact=True),
-        Field("group_epoch", "GroupEpoch", "int32", default=0),
-        Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        Field("assignor_name", "AssignorName", "string", default="", compact=True),
-        Field("members", "Members", "[]Member", struct=Member, compact=True),
-        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignor_name", "AssignorName", "string", default="", compact=True),
+        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -422,8 +428,8 @@ class ConsumerGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

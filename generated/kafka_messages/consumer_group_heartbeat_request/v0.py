@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -32,8 +32,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,13 +97,13 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
             "[]string",
@@ -112,8 +112,8 @@ class ConsumerGroupHeartbeatRequest(kipwire.Message):
             compact=True,
             entity_type="topicName",
         ),
-        Field("server_assignor", "ServerAssignor", "string", default=None, nullable=True, compact=True),
-        Field(
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default=None, nullable=True, compact=True),
+        kipwire.Field(
             "topic_partitions",
             "TopicPartitions",
             "[]TopicPartitions",

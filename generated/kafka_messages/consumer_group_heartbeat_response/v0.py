@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -34,8 +34,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -75,7 +75,9 @@ class Assignment(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),)
+    FIELDS = (
+        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartitions] = DEFAULT) -> None:
@@ -124,13 +126,13 @@ class ConsumerGroupHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
-        Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
+        kipwire.Field("assignment", "Assignment", "Assignment", default=None, struct=Assignment, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -29,8 +29,8 @@ class ClassicProtocol(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,8 +92,10 @@ class ClassicMemberMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
-        Field("supported_protocols", "SupportedProtocols", "[]ClassicProtocol", struct=ClassicProtocol, compact=True),
+        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
+        kipwire.Field(
+            "supported_protocols", "SupportedProtocols", "[]ClassicProtocol", struct=ClassicProtocol, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,15 +147,17 @@ class ConsumerGroupMemberMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
-        Field("subscribed_topic_regex", "SubscribedTopicRegex", "string", default="", nullable=True, compact=True),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
-        Field("server_assignor", "ServerAssignor", "string", default="", nullable=True, compact=True),
-        Field(
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
+        kipwire.Field(
+            "subscribed_topic_regex", "SubscribedTopicRegex", "string", default="", nullable=True, compact=True
+        ),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("server_assignor", "ServerAssignor", "string", default="", nullable=True, compact=True),
+        kipwire.Field(
             "classic_member_metadata",
             "ClassicMemberMetadata",
             "ClassicMemberMetadata",

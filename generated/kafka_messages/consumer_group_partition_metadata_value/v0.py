@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -31,8 +31,8 @@ class PartitionMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("racks", "Racks", "[]string", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("racks", "Racks", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,10 +69,12 @@ class TopicMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("topic_name", "TopicName", "string", default="", compact=True),
-        Field("num_partitions", "NumPartitions", "int32", default=0),
-        Field("partition_metadata", "PartitionMetadata", "[]PartitionMetadata", struct=PartitionMetadata, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
+        kipwire.Field(
+            "partition_metadata", "PartitionMetadata", "[]PartitionMetadata", struct=PartitionMetadata, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -133,7 +135,7 @@ class ConsumerGroupPartitionMetadataValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata, compact=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicMetadata", struct=TopicMetadata, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicMetadata] = DEFAULT) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["ConsumerGroupRegularExpressionKey"]
@@ -32,8 +31,8 @@ class ConsumerGroupRegularExpressionKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=""),
-        Field("regular_expression", "RegularExpression", "string", default=""),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("regular_expression", "RegularExpression", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ConsumerGroupRegularExpressionValue"]
@@ -35,9 +35,9 @@ class ConsumerGroupRegularExpressionValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]string", compact=True),
-        Field("version", "Version", "int64", default=0),
-        Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("topics", "Topics", "[]string", compact=True),
+        kipwire.Field("version", "Version", "int64", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

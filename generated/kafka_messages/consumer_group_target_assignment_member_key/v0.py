@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["ConsumerGroupTargetAssignmentMemberKey"]
@@ -32,8 +31,8 @@ class ConsumerGroupTargetAssignmentMemberKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=""),
-        Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

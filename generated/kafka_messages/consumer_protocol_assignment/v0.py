@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 
 __all__ = ["TopicPartition", "ConsumerProtocolAssignment"]
@@ -29,8 +29,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,8 +81,8 @@ class ConsumerProtocolAssignment(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
-        Field("assigned_partitions", "AssignedPartitions", "[]TopicPartition", struct=TopicPartition),
-        Field("user_data", "UserData", "bytes", default=None, nullable=True),
+        kipwire.Field("assigned_partitions", "AssignedPartitions", "[]TopicPartition", struct=TopicPartition),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

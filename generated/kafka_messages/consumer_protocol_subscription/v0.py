@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes
 
 __all__ = ["ConsumerProtocolSubscription"]
@@ -35,8 +35,8 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]string"),
-        Field("user_data", "UserData", "bytes", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]string"),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

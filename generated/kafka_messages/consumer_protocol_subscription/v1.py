@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_bytes, as_list, encode_text
 
 __all__ = ["TopicPartition", "ConsumerProtocolSubscription"]
@@ -29,8 +29,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,9 +83,9 @@ class ConsumerProtocolSubscription(kipwire.Message):
     MAX_VERSION = 3
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]string"),
-        Field("user_data", "UserData", "bytes", default=None, nullable=True),
-        Field("owned_partitions", "OwnedPartitions", "[]TopicPartition", struct=TopicPartition, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]string"),
+        kipwire.Field("user_data", "UserData", "bytes", default=None, nullable=True),
+        kipwire.Field("owned_partitions", "OwnedPartitions", "[]TopicPartition", struct=TopicPartition, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["ControlRecordTypeSchema"]
 
@@ -31,7 +30,7 @@ class ControlRecordTypeSchema(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (Field("type", "Type", "int16", default=0),)
+    FIELDS = (kipwire.Field("type", "Type", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, type: int = 0) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
@@ -43,13 +43,13 @@ class AclCreation(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
-        Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
-        Field("principal", "Principal", "string", default=""),
-        Field("host", "Host", "string", default=""),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,7 +130,7 @@ class CreateAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
+    FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, creations: list[AclCreation] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AclCreation", "CreateAclsRequest"]
@@ -40,13 +40,13 @@ class AclCreation(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
-        Field("principal", "Principal", "string", default="", compact=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_pattern_type", "ResourcePatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,7 +148,7 @@ class CreateAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("creations", "Creations", "[]AclCreation", struct=AclCreation, compact=True),)
+    FIELDS = (kipwire.Field("creations", "Creations", "[]AclCreation", struct=AclCreation, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, creations: list[AclCreation] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
@@ -30,8 +30,8 @@ class CreatableRenewers(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default=""),
-        Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,8 +87,8 @@ class CreateDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers),
-        Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
+        kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers),
+        kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["CreatableRenewers", "CreateDelegationTokenRequest"]
@@ -27,8 +27,8 @@ class CreatableRenewers(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,8 +95,8 @@ class CreateDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers, compact=True),
-        Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
+        kipwire.Field("renewers", "Renewers", "[]CreatableRenewers", struct=CreatableRenewers, compact=True),
+        kipwire.Field("max_lifetime_ms", "MaxLifetimeMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["CreateDelegationTokenResponse"]
@@ -49,15 +48,15 @@ class CreateDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("principal_type", "PrincipalType", "string", default=""),
-        Field("principal_name", "PrincipalName", "string", default=""),
-        Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
-        Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
-        Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        Field("token_id", "TokenId", "string", default=""),
-        Field("hmac", "Hmac", "bytes", default=b""),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
+        kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default=""),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

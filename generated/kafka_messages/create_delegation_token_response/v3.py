@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -52,17 +51,21 @@ class CreateDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        Field("principal_name", "PrincipalName", "string", default="", compact=True),
-        Field("token_requester_principal_type", "TokenRequesterPrincipalType", "string", default="", compact=True),
-        Field("token_requester_principal_name", "TokenRequesterPrincipalName", "string", default="", compact=True),
-        Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
-        Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
-        Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        Field("token_id", "TokenId", "string", default="", compact=True),
-        Field("hmac", "Hmac", "bytes", default=b"", compact=True),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field(
+            "token_requester_principal_type", "TokenRequesterPrincipalType", "string", default="", compact=True
+        ),
+        kipwire.Field(
+            "token_requester_principal_name", "TokenRequesterPrincipalName", "string", default="", compact=True
+        ),
+        kipwire.Field("issue_timestamp_ms", "IssueTimestampMs", "int64", default=0),
+        kipwire.Field("expiry_timestamp_ms", "ExpiryTimestampMs", "int64", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["CreatePartitionsAssignment", "CreatePartitionsTopic", "CreatePartitionsRequest"]
@@ -30,7 +30,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
+    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
@@ -62,9 +62,9 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("count", "Count", "int32", default=0),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("count", "Count", "int32", default=0),
+        kipwire.Field(
             "assignments",
             "Assignments",
             "[]CreatePartitionsAssignment",
@@ -127,9 +127,9 @@ class CreatePartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -28,7 +28,7 @@ class CreatePartitionsAssignment(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),)
+    FIELDS = (kipwire.Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_ids: list[int] = DEFAULT) -> None:
@@ -73,9 +73,9 @@ class CreatePartitionsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("count", "Count", "int32", default=0),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("count", "Count", "int32", default=0),
+        kipwire.Field(
             "assignments",
             "Assignments",
             "[]CreatePartitionsAssignment",
@@ -144,9 +144,9 @@ class CreatePartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic, compact=True),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]CreatePartitionsTopic", struct=CreatePartitionsTopic, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["CreatableReplicaAssignment", "CreatableTopicConfig", "CreatableTopic", "CreateTopicsRequest"]
@@ -34,8 +34,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("broker_ids", "BrokerIds", "[]int32", entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +67,8 @@ class CreatableTopicConfig(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True),
-        Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,11 +126,11 @@ class CreatableTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("num_partitions", "NumPartitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field("assignments", "Assignments", "[]CreatableReplicaAssignment", struct=CreatableReplicaAssignment),
-        Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("assignments", "Assignments", "[]CreatableReplicaAssignment", struct=CreatableReplicaAssignment),
+        kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -194,9 +194,9 @@ class CreateTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
-        Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        Field("validate_only", "validateOnly", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

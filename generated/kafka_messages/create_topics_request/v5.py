@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -32,8 +32,8 @@ class CreatableReplicaAssignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("broker_ids", "BrokerIds", "[]int32", compact=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -79,8 +79,8 @@ class CreatableTopicConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -149,17 +149,17 @@ class CreatableTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("num_partitions", "NumPartitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field(
             "assignments",
             "Assignments",
             "[]CreatableReplicaAssignment",
             struct=CreatableReplicaAssignment,
             compact=True,
         ),
-        Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig, compact=True),
+        kipwire.Field("configs", "Configs", "[]CreatableTopicConfig", struct=CreatableTopicConfig, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -228,9 +228,9 @@ class CreateTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic, compact=True),
-        Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        Field("validate_only", "validateOnly", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]CreatableTopic", struct=CreatableTopic, compact=True),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("validate_only", "validateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -39,11 +39,11 @@ class CreatableTopicConfigs(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", nullable=True, compact=True),
-        Field("read_only", "ReadOnly", "bool", default=False),
-        Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
-        Field("is_sensitive", "IsSensitive", "bool", default=False),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,13 +131,15 @@ class CreatableTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True),
-        Field("topic_config_error_code", "TopicConfigErrorCode", "int16", default=0, tag=0, ignorable=True),
-        Field("num_partitions", "NumPartitions", "int32", default=-1, ignorable=True),
-        Field("replication_factor", "ReplicationFactor", "int16", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field("topic_config_error_code", "TopicConfigErrorCode", "int16", default=0, tag=0, ignorable=True),
+        kipwire.Field("num_partitions", "NumPartitions", "int32", default=-1, ignorable=True),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=-1, ignorable=True),
+        kipwire.Field(
             "configs",
             "Configs",
             "[]CreatableTopicConfigs",
@@ -258,8 +260,8 @@ class CreateTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]CreatableTopicResult", struct=CreatableTopicResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -36,9 +35,9 @@ class DefaultPrincipalData(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("type", "Type", "string", default="", compact=True),
-        Field("name", "Name", "string", default="", compact=True),
-        Field("token_authenticated", "TokenAuthenticated", "bool", default=False),
+        kipwire.Field("type", "Type", "string", default="", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("token_authenticated", "TokenAuthenticated", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

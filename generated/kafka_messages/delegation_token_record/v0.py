@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DelegationTokenRecord"]
@@ -41,13 +41,13 @@ class DelegationTokenRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("owner", "Owner", "string", default="", compact=True),
-        Field("requester", "Requester", "string", default="", compact=True),
-        Field("renewers", "Renewers", "[]string", compact=True),
-        Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("expiration_timestamp", "ExpirationTimestamp", "int64", default=0),
-        Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("owner", "Owner", "string", default="", compact=True),
+        kipwire.Field("requester", "Requester", "string", default="", compact=True),
+        kipwire.Field("renewers", "Renewers", "[]string", compact=True),
+        kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("expiration_timestamp", "ExpirationTimestamp", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
@@ -42,13 +42,13 @@ class DeleteAclsFilter(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
-        Field("host_filter", "HostFilter", "string", default="", nullable=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,7 +148,7 @@ class DeleteAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
+    FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, filters: list[DeleteAclsFilter] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteAclsFilter", "DeleteAclsRequest"]
@@ -39,13 +39,13 @@ class DeleteAclsFilter(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
-        Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -164,7 +164,7 @@ class DeleteAclsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter, compact=True),)
+    FIELDS = (kipwire.Field("filters", "Filters", "[]DeleteAclsFilter", struct=DeleteAclsFilter, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, filters: list[DeleteAclsFilter] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
@@ -46,15 +46,15 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
-        Field("pattern_type", "PatternType", "int8", default=3),
-        Field("principal", "Principal", "string", default=""),
-        Field("host", "Host", "string", default=""),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -152,9 +152,9 @@ class DeleteAclsFilterResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -215,8 +215,8 @@ class DeleteAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteAclsMatchingAcl", "DeleteAclsFilterResult", "DeleteAclsResponse"]
@@ -44,15 +44,15 @@ class DeleteAclsMatchingAcl(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("pattern_type", "PatternType", "int8", default=3),
-        Field("principal", "Principal", "string", default="", compact=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -173,9 +173,11 @@ class DeleteAclsFilterResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field(
+            "matching_acls", "MatchingAcls", "[]DeleteAclsMatchingAcl", struct=DeleteAclsMatchingAcl, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -241,8 +243,8 @@ class DeleteAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field(
             "filter_results", "FilterResults", "[]DeleteAclsFilterResult", struct=DeleteAclsFilterResult, compact=True
         ),
     )

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["DeleteGroupsRequest"]
 
@@ -31,7 +31,7 @@ class DeleteGroupsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("groups_names", "GroupsNames", "[]string", entity_type="groupId"),)
+    FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, groups_names: list[str] = DEFAULT) -> None:

@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["DeleteGroupsRequest"]
@@ -29,7 +29,7 @@ class DeleteGroupsRequest(kipwire.Message):
     MAX_VERSION = 3
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("groups_names", "GroupsNames", "[]string", compact=True, entity_type="groupId"),)
+    FIELDS = (kipwire.Field("groups_names", "GroupsNames", "[]string", compact=True, entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, groups_names: list[str] = DEFAULT) -> None:

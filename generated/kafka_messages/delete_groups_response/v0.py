@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeletableGroupResult", "DeleteGroupsResponse"]
@@ -30,8 +30,8 @@ class DeletableGroupResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", map_key=True, entity_type="groupId"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,8 +77,8 @@ class DeleteGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]DeletableGroupResult", struct=DeletableGroupResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DeletableGroupResult", struct=DeletableGroupResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

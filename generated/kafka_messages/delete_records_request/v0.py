@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
@@ -31,8 +31,8 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -65,8 +65,8 @@ class DeleteRecordsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -113,8 +113,8 @@ class DeleteRecordsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteRecordsPartition", "DeleteRecordsTopic", "DeleteRecordsRequest"]
@@ -29,8 +29,8 @@ class DeleteRecordsPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -68,8 +68,10 @@ class DeleteRecordsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]DeleteRecordsPartition", struct=DeleteRecordsPartition, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -121,8 +123,8 @@ class DeleteRecordsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic, compact=True),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopic", struct=DeleteRecordsTopic, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

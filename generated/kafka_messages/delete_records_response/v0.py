@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRecordsResponse"]
@@ -34,9 +34,9 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("low_watermark", "LowWatermark", "int64", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,8 +70,10 @@ class DeleteRecordsTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]DeleteRecordsPartitionResult", struct=DeleteRecordsPartitionResult),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]DeleteRecordsPartitionResult", struct=DeleteRecordsPartitionResult
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -118,8 +120,8 @@ class DeleteRecordsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteRecordsPartitionResult", "DeleteRecordsTopicResult", "DeleteRecordsResponse"]
@@ -31,9 +31,9 @@ class DeleteRecordsPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("low_watermark", "LowWatermark", "int64", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("low_watermark", "LowWatermark", "int64", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -72,8 +72,8 @@ class DeleteRecordsTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]DeleteRecordsPartitionResult",
@@ -131,8 +131,8 @@ class DeleteRecordsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteRecordsTopicResult", struct=DeleteRecordsTopicResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DeleteShareGroupOffsetsRequestTopic", "DeleteShareGroupOffsetsRequest"]
@@ -21,7 +21,7 @@ class DeleteShareGroupOffsetsRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_name: str = "") -> None:
@@ -74,8 +74,8 @@ class DeleteShareGroupOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
             "topics",
             "Topics",
             "[]DeleteShareGroupOffsetsRequestTopic",

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -33,9 +33,9 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,8 +89,8 @@ class DeleteStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,7 +130,7 @@ class DeleteShareGroupStateResponse(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (Field("results", "Results", "[]DeleteStateResult", struct=DeleteStateResult, compact=True),)
+    FIELDS = (kipwire.Field("results", "Results", "[]DeleteStateResult", struct=DeleteStateResult, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[DeleteStateResult] = DEFAULT) -> None:

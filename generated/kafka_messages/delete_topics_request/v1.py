@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["DeleteTopicsRequest"]
 
@@ -34,8 +34,8 @@ class DeleteTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_names", "TopicNames", "[]string", ignorable=True, entity_type="topicName"),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

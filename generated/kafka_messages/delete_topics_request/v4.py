@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["DeleteTopicsRequest"]
@@ -35,8 +35,8 @@ class DeleteTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_names", "TopicNames", "[]string", compact=True, ignorable=True, entity_type="topicName"),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_names", "TopicNames", "[]string", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

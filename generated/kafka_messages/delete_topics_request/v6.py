@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -31,8 +31,8 @@ class DeleteTopicState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("name", "Name", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,8 +91,8 @@ class DeleteTopicsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]DeleteTopicState", struct=DeleteTopicState, compact=True),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]DeleteTopicState", struct=DeleteTopicState, compact=True),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

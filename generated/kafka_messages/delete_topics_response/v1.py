@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DeletableTopicResult", "DeleteTopicsResponse"]
@@ -30,8 +30,8 @@ class DeletableTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,8 +77,8 @@ class DeleteTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -35,10 +35,14 @@ class DeletableTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field(
+            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
+        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,8 +124,8 @@ class DeleteTopicsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("responses", "Responses", "[]DeletableTopicResult", struct=DeletableTopicResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["DescribeAclsRequest"]
@@ -48,13 +47,13 @@ class DescribeAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
-        Field("host_filter", "HostFilter", "string", default="", nullable=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DescribeAclsRequest"]
@@ -46,13 +45,13 @@ class DescribeAclsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
-        Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
-        Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
-        Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
-        Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("resource_type_filter", "ResourceTypeFilter", "int8", default=0),
+        kipwire.Field("resource_name_filter", "ResourceNameFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("pattern_type_filter", "PatternTypeFilter", "int8", default=3),
+        kipwire.Field("principal_filter", "PrincipalFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("host_filter", "HostFilter", "string", default="", nullable=True, compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
@@ -40,10 +40,10 @@ class AclDescription(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("principal", "Principal", "string", default=""),
-        Field("host", "Host", "string", default=""),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("principal", "Principal", "string", default=""),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,10 +98,10 @@ class DescribeAclsResource(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
-        Field("pattern_type", "PatternType", "int8", default=3),
-        Field("acls", "Acls", "[]AclDescription", struct=AclDescription),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("acls", "Acls", "[]AclDescription", struct=AclDescription),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -160,10 +160,10 @@ class DescribeAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

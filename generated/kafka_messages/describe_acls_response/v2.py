@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["AclDescription", "DescribeAclsResource", "DescribeAclsResponse"]
@@ -35,10 +35,10 @@ class AclDescription(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("principal", "Principal", "string", default="", compact=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("operation", "Operation", "int8", default=0),
-        Field("permission_type", "PermissionType", "int8", default=0),
+        kipwire.Field("principal", "Principal", "string", default="", compact=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("operation", "Operation", "int8", default=0),
+        kipwire.Field("permission_type", "PermissionType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -104,10 +104,10 @@ class DescribeAclsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("pattern_type", "PatternType", "int8", default=3),
-        Field("acls", "Acls", "[]AclDescription", struct=AclDescription, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("pattern_type", "PatternType", "int8", default=3),
+        kipwire.Field("acls", "Acls", "[]AclDescription", struct=AclDescription, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -172,10 +172,10 @@ class DescribeAclsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resources", "Resources", "[]DescribeAclsResource", struct=DescribeAclsResource, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

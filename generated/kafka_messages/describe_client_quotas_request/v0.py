@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["ComponentData", "DescribeClientQuotasRequest"]
@@ -33,9 +33,9 @@ class ComponentData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default=""),
-        Field("match_type", "MatchType", "int8", default=0),
-        Field("match", "Match", "string", default="", nullable=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("match_type", "MatchType", "int8", default=0),
+        kipwire.Field("match", "Match", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -99,8 +99,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("components", "Components", "[]ComponentData", struct=ComponentData),
-        Field("strict", "Strict", "bool", default=False),
+        kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData),
+        kipwire.Field("strict", "Strict", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -32,9 +32,9 @@ class ComponentData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default="", compact=True),
-        Field("match_type", "MatchType", "int8", default=0),
-        Field("match", "Match", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("match_type", "MatchType", "int8", default=0),
+        kipwire.Field("match", "Match", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -109,8 +109,8 @@ class DescribeClientQuotasRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("components", "Components", "[]ComponentData", struct=ComponentData, compact=True),
-        Field("strict", "Strict", "bool", default=False),
+        kipwire.Field("components", "Components", "[]ComponentData", struct=ComponentData, compact=True),
+        kipwire.Field("strict", "Strict", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

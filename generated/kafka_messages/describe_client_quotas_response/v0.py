@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
@@ -33,8 +33,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default=""),
-        Field("entity_name", "EntityName", "string", default="", nullable=True),
+        kipwire.Field("entity_type", "EntityType", "string", default=""),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,8 +87,8 @@ class ValueData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "string", default=""),
-        Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("value", "Value", "float64", default=0.0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,8 +126,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("entity", "Entity", "[]EntityData", struct=EntityData),
-        Field("values", "Values", "[]ValueData", struct=ValueData),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData),
+        kipwire.Field("values", "Values", "[]ValueData", struct=ValueData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -169,10 +169,10 @@ class DescribeClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["EntityData", "ValueData", "EntryData", "DescribeClientQuotasResponse"]
@@ -30,8 +30,8 @@ class EntityData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("entity_type", "EntityType", "string", default="", compact=True),
-        Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entity_type", "EntityType", "string", default="", compact=True),
+        kipwire.Field("entity_name", "EntityName", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,8 +95,8 @@ class ValueData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "float64", default=0.0),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "float64", default=0.0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -145,8 +145,8 @@ class EntryData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
-        Field("values", "Values", "[]ValueData", struct=ValueData, compact=True),
+        kipwire.Field("entity", "Entity", "[]EntityData", struct=EntityData, compact=True),
+        kipwire.Field("values", "Values", "[]ValueData", struct=ValueData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -193,10 +193,10 @@ class DescribeClientQuotasResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("entries", "Entries", "[]EntryData", struct=EntryData, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

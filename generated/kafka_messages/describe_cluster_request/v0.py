@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
@@ -34,7 +33,9 @@ class DescribeClusterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False),
+        kipwire.Field(
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["DescribeClusterRequest"]
@@ -38,9 +37,11 @@ class DescribeClusterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False),
-        Field("endpoint_type", "EndpointType", "int8", default=1),
-        Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", default=False),
+        kipwire.Field(
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
+        ),
+        kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
+        kipwire.Field("include_fenced_brokers", "IncludeFencedBrokers", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

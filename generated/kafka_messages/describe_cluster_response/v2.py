@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -39,11 +39,11 @@ class DescribeClusterBroker(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
-        Field("is_fenced", "IsFenced", "bool", default=False),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("is_fenced", "IsFenced", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -133,14 +133,14 @@ class DescribeClusterResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("endpoint_type", "EndpointType", "int8", default=1),
-        Field("cluster_id", "ClusterId", "string", default="", compact=True),
-        Field("controller_id", "ControllerId", "int32", default=-1, entity_type="brokerId"),
-        Field("brokers", "Brokers", "[]DescribeClusterBroker", struct=DescribeClusterBroker, compact=True),
-        Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("endpoint_type", "EndpointType", "int8", default=1),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("brokers", "Brokers", "[]DescribeClusterBroker", struct=DescribeClusterBroker, compact=True),
+        kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

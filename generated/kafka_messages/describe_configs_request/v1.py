@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, read_texts, write_structs, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["DescribeConfigsResource", "DescribeConfigsRequest"]
@@ -33,9 +33,9 @@ class DescribeConfigsResource(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
-        Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,8 +92,8 @@ class DescribeConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),
-        Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
+        kipwire.Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource),
+        kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -34,9 +34,9 @@ class DescribeConfigsResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("configuration_keys", "ConfigurationKeys", "[]string", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -101,9 +101,11 @@ class DescribeConfigsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource, compact=True),
-        Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
-        Field("include_documentation", "IncludeDocumentation", "bool", default=False),
+        kipwire.Field(
+            "resources", "Resources", "[]DescribeConfigsResource", struct=DescribeConfigsResource, compact=True
+        ),
+        kipwire.Field("include_synonyms", "IncludeSynonyms", "bool", default=False),
+        kipwire.Field("include_documentation", "IncludeDocumentation", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

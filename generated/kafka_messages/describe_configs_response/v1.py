@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = [
@@ -45,9 +45,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default=""),
-        Field("value", "Value", "string", default="", nullable=True),
-        Field("source", "Source", "int8", default=0),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("source", "Source", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -111,12 +111,14 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default=""),
-        Field("value", "Value", "string", default="", nullable=True),
-        Field("read_only", "ReadOnly", "bool", default=False),
-        Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
-        Field("is_sensitive", "IsSensitive", "bool", default=False),
-        Field("synonyms", "Synonyms", "[]DescribeConfigsSynonym", struct=DescribeConfigsSynonym, ignorable=True),
+        kipwire.Field("name", "Name", "string", default=""),
+        kipwire.Field("value", "Value", "string", default="", nullable=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
+        kipwire.Field(
+            "synonyms", "Synonyms", "[]DescribeConfigsSynonym", struct=DescribeConfigsSynonym, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -192,11 +194,11 @@ class DescribeConfigsResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default=""),
-        Field("configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default=""),
+        kipwire.Field("configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -273,8 +275,8 @@ class DescribeConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

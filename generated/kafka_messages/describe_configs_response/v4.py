@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -43,9 +43,9 @@ class DescribeConfigsSynonym(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", nullable=True, compact=True),
-        Field("source", "Source", "int8", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("source", "Source", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -124,12 +124,12 @@ class DescribeConfigsResourceResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", nullable=True, compact=True),
-        Field("read_only", "ReadOnly", "bool", default=False),
-        Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
-        Field("is_sensitive", "IsSensitive", "bool", default=False),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", nullable=True, compact=True),
+        kipwire.Field("read_only", "ReadOnly", "bool", default=False),
+        kipwire.Field("config_source", "ConfigSource", "int8", default=-1, ignorable=True),
+        kipwire.Field("is_sensitive", "IsSensitive", "bool", default=False),
+        kipwire.Field(
             "synonyms",
             "Synonyms",
             "[]DescribeConfigsSynonym",
@@ -137,8 +137,10 @@ class DescribeConfigsResourceResult(kipwire.Struct):
             compact=True,
             ignorable=True,
         ),
-        Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
-        Field("documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True),
+        kipwire.Field("config_type", "ConfigType", "int8", default=0, ignorable=True),
+        kipwire.Field(
+            "documentation", "Documentation", "string", default="", nullable=True, compact=True, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -241,11 +243,11 @@ class DescribeConfigsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("resource_type", "ResourceType", "int8", default=0),
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=0),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field(
             "configs", "Configs", "[]DescribeConfigsResourceResult", struct=DescribeConfigsResourceResult, compact=True
         ),
     )
@@ -330,8 +332,8 @@ class DescribeConfigsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeConfigsResult", struct=DescribeConfigsResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

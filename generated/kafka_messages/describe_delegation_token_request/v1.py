@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
@@ -28,8 +28,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default=""),
-        Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -82,7 +82,9 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True),
+        kipwire.Field(
+            "owners", "Owners", "[]DescribeDelegationTokenOwner", struct=DescribeDelegationTokenOwner, nullable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

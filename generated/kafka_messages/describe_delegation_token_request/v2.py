@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["DescribeDelegationTokenOwner", "DescribeDelegationTokenRequest"]
@@ -23,8 +23,8 @@ class DescribeDelegationTokenOwner(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,7 +88,7 @@ class DescribeDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "owners",
             "Owners",
             "[]DescribeDelegationTokenOwner",

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["DescribedDelegationTokenRenewer", "DescribedDelegationToken", "DescribeDelegationTokenResponse"]
@@ -32,8 +32,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default=""),
-        Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,14 +87,16 @@ class DescribedDelegationToken(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default=""),
-        Field("principal_name", "PrincipalName", "string", default=""),
-        Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
-        Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("token_id", "TokenId", "string", default=""),
-        Field("hmac", "Hmac", "bytes", default=b""),
-        Field("renewers", "Renewers", "[]DescribedDelegationTokenRenewer", struct=DescribedDelegationTokenRenewer),
+        kipwire.Field("principal_type", "PrincipalType", "string", default=""),
+        kipwire.Field("principal_name", "PrincipalName", "string", default=""),
+        kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
+        kipwire.Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default=""),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
+        kipwire.Field(
+            "renewers", "Renewers", "[]DescribedDelegationTokenRenewer", struct=DescribedDelegationTokenRenewer
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -192,9 +194,9 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -32,8 +32,8 @@ class DescribedDelegationTokenRenewer(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,14 +98,14 @@ class DescribedDelegationToken(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("principal_type", "PrincipalType", "string", default="", compact=True),
-        Field("principal_name", "PrincipalName", "string", default="", compact=True),
-        Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
-        Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("token_id", "TokenId", "string", default="", compact=True),
-        Field("hmac", "Hmac", "bytes", default=b"", compact=True),
-        Field(
+        kipwire.Field("principal_type", "PrincipalType", "string", default="", compact=True),
+        kipwire.Field("principal_name", "PrincipalName", "string", default="", compact=True),
+        kipwire.Field("issue_timestamp", "IssueTimestamp", "int64", default=0),
+        kipwire.Field("expiry_timestamp", "ExpiryTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("token_id", "TokenId", "string", default="", compact=True),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field(
             "renewers",
             "Renewers",
             "[]DescribedDelegationTokenRenewer",
@@ -225,9 +225,9 @@ class DescribeDelegationTokenResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken, compact=True),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("tokens", "Tokens", "[]DescribedDelegationToken", struct=DescribedDelegationToken, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["DescribeGroupsRequest"]
 
@@ -31,7 +31,7 @@ class DescribeGroupsRequest(kipwire.Message):
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("groups", "Groups", "[]string", entity_type="groupId"),)
+    FIELDS = (kipwire.Field("groups", "Groups", "[]string", entity_type="groupId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, groups: list[str] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["DescribedGroupMember", "DescribedGroup", "DescribeGroupsResponse"]
@@ -39,12 +39,12 @@ class DescribedGroupMember(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "MemberId", "string", default=""),
-        Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
-        Field("client_id", "ClientId", "string", default=""),
-        Field("client_host", "ClientHost", "string", default=""),
-        Field("member_metadata", "MemberMetadata", "bytes", default=b""),
-        Field("member_assignment", "MemberAssignment", "bytes", default=b""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("client_id", "ClientId", "string", default=""),
+        kipwire.Field("client_host", "ClientHost", "string", default=""),
+        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b""),
+        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -167,13 +167,13 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("group_state", "GroupState", "string", default=""),
-        Field("protocol_type", "ProtocolType", "string", default=""),
-        Field("protocol_data", "ProtocolData", "string", default=""),
-        Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember),
-        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default=""),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("protocol_data", "ProtocolData", "string", default=""),
+        kipwire.Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -271,8 +271,8 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -38,14 +38,14 @@ class DescribedGroupMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field(
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field(
             "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
-        Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("member_metadata", "MemberMetadata", "bytes", default=b"", compact=True),
+        kipwire.Field("member_assignment", "MemberAssignment", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -193,13 +193,13 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("group_state", "GroupState", "string", default="", compact=True),
-        Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        Field("protocol_data", "ProtocolData", "string", default="", compact=True),
-        Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember, compact=True),
-        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
+        kipwire.Field("protocol_data", "ProtocolData", "string", default="", compact=True),
+        kipwire.Field("members", "Members", "[]DescribedGroupMember", struct=DescribedGroupMember, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -303,8 +303,8 @@ class DescribeGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

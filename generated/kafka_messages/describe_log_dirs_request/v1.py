@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["DescribableLogDirTopic", "DescribeLogDirsRequest"]
@@ -29,8 +29,8 @@ class DescribableLogDirTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,7 +80,9 @@ class DescribeLogDirsRequest(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),)
+    FIELDS = (
+        kipwire.Field("topics", "Topics", "[]DescribableLogDirTopic", struct=DescribableLogDirTopic, nullable=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[DescribableLogDirTopic] | None = DEFAULT) -> None:

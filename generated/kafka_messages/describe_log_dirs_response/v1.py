@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["DescribeLogDirsPartition", "DescribeLogDirsTopic", "DescribeLogDirsResult", "DescribeLogDirsResponse"]
@@ -38,10 +38,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("partition_size", "PartitionSize", "int64", default=0),
-        Field("offset_lag", "OffsetLag", "int64", default=0),
-        Field("is_future_key", "IsFutureKey", "bool", default=False),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
+        kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
+        kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -79,8 +79,8 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,9 +120,9 @@ class DescribeLogDirsResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("log_dir", "LogDir", "string", default=""),
-        Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("log_dir", "LogDir", "string", default=""),
+        kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,8 +170,8 @@ class DescribeLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -36,10 +36,10 @@ class DescribeLogDirsPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("partition_size", "PartitionSize", "int64", default=0),
-        Field("offset_lag", "OffsetLag", "int64", default=0),
-        Field("is_future_key", "IsFutureKey", "bool", default=False),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("partition_size", "PartitionSize", "int64", default=0),
+        kipwire.Field("offset_lag", "OffsetLag", "int64", default=0),
+        kipwire.Field("is_future_key", "IsFutureKey", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -82,8 +82,10 @@ class DescribeLogDirsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]DescribeLogDirsPartition", struct=DescribeLogDirsPartition, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,9 +130,9 @@ class DescribeLogDirsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("log_dir", "LogDir", "string", default="", compact=True),
-        Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("log_dir", "LogDir", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]DescribeLogDirsTopic", struct=DescribeLogDirsTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -184,8 +186,8 @@ class DescribeLogDirsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("results", "Results", "[]DescribeLogDirsResult", struct=DescribeLogDirsResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ProducerState", "PartitionResponse", "TopicResponse", "DescribeProducersResponse"]
@@ -38,12 +38,12 @@ class ProducerState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int32", default=0),
-        Field("last_sequence", "LastSequence", "int32", default=-1),
-        Field("last_timestamp", "LastTimestamp", "int64", default=-1),
-        Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
-        Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", default=-1),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int32", default=0),
+        kipwire.Field("last_sequence", "LastSequence", "int32", default=-1),
+        kipwire.Field("last_timestamp", "LastTimestamp", "int64", default=-1),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("current_txn_start_offset", "CurrentTxnStartOffset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -119,10 +119,10 @@ class PartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("active_producers", "ActiveProducers", "[]ProducerState", struct=ProducerState, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("active_producers", "ActiveProducers", "[]ProducerState", struct=ProducerState, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -182,8 +182,8 @@ class TopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionResponse", struct=PartitionResponse, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResponse", struct=PartitionResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -235,8 +235,8 @@ class DescribeProducersResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("topics", "Topics", "[]TopicResponse", struct=TopicResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicResponse", struct=TopicResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["PartitionData", "TopicData", "DescribeQuorumRequest"]
@@ -25,7 +25,7 @@ class PartitionData(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("partition_index", "PartitionIndex", "int32", default=0),)
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
@@ -61,8 +61,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -112,7 +112,7 @@ class DescribeQuorumRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[TopicData] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ReplicaState", "PartitionData", "TopicData", "DescribeQuorumResponse"]
@@ -31,8 +31,8 @@ class ReplicaState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
-        Field("log_end_offset", "LogEndOffset", "int64", default=0),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -76,13 +76,13 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("high_watermark", "HighWatermark", "int64", default=0),
-        Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
-        Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -137,8 +137,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -189,8 +189,8 @@ class DescribeQuorumResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

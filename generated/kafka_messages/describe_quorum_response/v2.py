@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -45,11 +45,11 @@ class ReplicaState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
-        Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID),
-        Field("log_end_offset", "LogEndOffset", "int64", default=0),
-        Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", default=-1, ignorable=True),
-        Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("log_end_offset", "LogEndOffset", "int64", default=0),
+        kipwire.Field("last_fetch_timestamp", "LastFetchTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("last_caught_up_timestamp", "LastCaughtUpTimestamp", "int64", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,14 +126,16 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("high_watermark", "HighWatermark", "int64", default=0),
-        Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
-        Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("current_voters", "CurrentVoters", "[]ReplicaState", struct=ReplicaState, compact=True),
+        kipwire.Field("observers", "Observers", "[]ReplicaState", struct=ReplicaState, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -206,8 +208,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -252,9 +254,9 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -315,8 +317,8 @@ class Node(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -359,10 +361,12 @@ class DescribeQuorumResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        Field("nodes", "Nodes", "[]Node", struct=Node, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("nodes", "Nodes", "[]Node", struct=Node, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

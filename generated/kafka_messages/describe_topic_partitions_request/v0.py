@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["TopicRequest", "Cursor", "DescribeTopicPartitionsRequest"]
@@ -26,7 +26,7 @@ class TopicRequest(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -70,8 +70,8 @@ class Cursor(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -125,9 +125,9 @@ class DescribeTopicPartitionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest, compact=True),
-        Field("response_partition_limit", "ResponsePartitionLimit", "int32", default=2000),
-        Field("cursor", "Cursor", "Cursor", default=None, struct=Cursor, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TopicRequest", struct=TopicRequest, compact=True),
+        kipwire.Field("response_partition_limit", "ResponsePartitionLimit", "int32", default=2000),
+        kipwire.Field("cursor", "Cursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
@@ -52,13 +52,13 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
-        Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field(
             "eligible_leader_replicas",
             "EligibleLeaderReplicas",
             "[]int32",
@@ -67,7 +67,7 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             compact=True,
             entity_type="brokerId",
         ),
-        Field(
+        kipwire.Field(
             "last_known_elr",
             "LastKnownElr",
             "[]int32",
@@ -76,7 +76,9 @@ class DescribeTopicPartitionsResponsePartition(kipwire.Struct):
             compact=True,
             entity_type="brokerId",
         ),
-        Field("offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"),
+        kipwire.Field(
+            "offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -214,18 +216,20 @@ class DescribeTopicPartitionsResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "name", "Name", "string", default="", nullable=True, compact=True, map_key=True, entity_type="topicName"
+        ),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]DescribeTopicPartitionsResponsePartition",
             struct=DescribeTopicPartitionsResponsePartition,
             compact=True,
         ),
-        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -295,8 +299,8 @@ class Cursor(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -349,15 +353,15 @@ class DescribeTopicPartitionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field(
             "topics",
             "Topics",
             "[]DescribeTopicPartitionsResponseTopic",
             struct=DescribeTopicPartitionsResponseTopic,
             compact=True,
         ),
-        Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
+        kipwire.Field("next_cursor", "NextCursor", "Cursor", default=None, struct=Cursor, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

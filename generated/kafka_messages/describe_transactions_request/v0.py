@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["DescribeTransactionsRequest"]
@@ -29,7 +29,9 @@ class DescribeTransactionsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("transactional_ids", "TransactionalIds", "[]string", compact=True, entity_type="transactionalId"),)
+    FIELDS = (
+        kipwire.Field("transactional_ids", "TransactionalIds", "[]string", compact=True, entity_type="transactionalId"),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_ids: list[str] = DEFAULT) -> None:

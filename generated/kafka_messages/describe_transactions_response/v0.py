@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -32,8 +32,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,14 +98,16 @@ class TransactionState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"),
-        Field("transaction_state", "TransactionState", "string", default="", compact=True),
-        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
-        Field("transaction_start_time_ms", "TransactionStartTimeMs", "int64", default=0),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
+        ),
+        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_start_time_ms", "TransactionStartTimeMs", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -194,8 +196,10 @@ class DescribeTransactionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field(
+            "transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

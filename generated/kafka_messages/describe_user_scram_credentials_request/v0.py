@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["UserName", "DescribeUserScramCredentialsRequest"]
@@ -21,7 +21,7 @@ class UserName(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("name", "Name", "string", default="", compact=True),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -71,7 +71,7 @@ class DescribeUserScramCredentialsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("users", "Users", "[]UserName", struct=UserName, nullable=True, compact=True),)
+    FIELDS = (kipwire.Field("users", "Users", "[]UserName", struct=UserName, nullable=True, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, users: list[UserName] | None = DEFAULT) -> None:

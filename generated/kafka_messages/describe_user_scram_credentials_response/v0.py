@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["CredentialInfo", "DescribeUserScramCredentialsResult", "DescribeUserScramCredentialsResponse"]
@@ -31,8 +31,8 @@ class CredentialInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("mechanism", "Mechanism", "int8", default=0),
-        Field("iterations", "Iterations", "int32", default=0),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,10 +73,10 @@ class DescribeUserScramCredentialsResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("user", "User", "string", default="", compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("credential_infos", "CredentialInfos", "[]CredentialInfo", struct=CredentialInfo, compact=True),
+        kipwire.Field("user", "User", "string", default="", compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("credential_infos", "CredentialInfos", "[]CredentialInfo", struct=CredentialInfo, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -158,10 +158,10 @@ class DescribeUserScramCredentialsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field(
             "results",
             "Results",
             "[]DescribeUserScramCredentialsResult",

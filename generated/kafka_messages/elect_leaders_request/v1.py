@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["TopicPartitions", "ElectLeadersRequest"]
@@ -31,8 +31,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -86,9 +86,11 @@ class ElectLeadersRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("election_type", "ElectionType", "int8", default=0),
-        Field("topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, nullable=True),
-        Field("timeout_ms", "TimeoutMs", "int32", default=60000),
+        kipwire.Field("election_type", "ElectionType", "int8", default=0),
+        kipwire.Field(
+            "topic_partitions", "TopicPartitions", "[]TopicPartitions", struct=TopicPartitions, nullable=True
+        ),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -30,8 +30,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,8 +98,8 @@ class ElectLeadersRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("election_type", "ElectionType", "int8", default=0),
-        Field(
+        kipwire.Field("election_type", "ElectionType", "int8", default=0),
+        kipwire.Field(
             "topic_partitions",
             "TopicPartitions",
             "[]TopicPartitions",
@@ -107,7 +107,7 @@ class ElectLeadersRequest(kipwire.Message):
             nullable=True,
             compact=True,
         ),
-        Field("timeout_ms", "TimeoutMs", "int32", default=60000),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=60000),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

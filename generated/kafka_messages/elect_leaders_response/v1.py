@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
@@ -33,9 +33,9 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_id", "PartitionId", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("partition_id", "PartitionId", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -78,8 +78,8 @@ class ReplicaElectionResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", entity_type="topicName"),
-        Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult),
+        kipwire.Field("topic", "Topic", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,9 +128,9 @@ class ElectLeadersResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
             "replica_election_results",
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["PartitionResult", "ReplicaElectionResult", "ElectLeadersResponse"]
@@ -29,9 +29,9 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_id", "PartitionId", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("partition_id", "PartitionId", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -85,8 +85,8 @@ class ReplicaElectionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
-        Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_result", "PartitionResult", "[]PartitionResult", struct=PartitionResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -140,9 +140,9 @@ class ElectLeadersResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
             "replica_election_results",
             "ReplicaElectionResults",
             "[]ReplicaElectionResult",

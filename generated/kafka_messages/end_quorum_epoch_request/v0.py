@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["PartitionData", "TopicData", "EndQuorumEpochRequest"]
@@ -33,10 +33,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("preferred_successors", "PreferredSuccessors", "[]int32", ignorable=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("preferred_successors", "PreferredSuccessors", "[]int32", ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -79,8 +79,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,8 +128,8 @@ class EndQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

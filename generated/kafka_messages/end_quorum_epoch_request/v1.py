@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -34,8 +34,8 @@ class ReplicaInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
-        Field("candidate_directory_id", "CandidateDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("candidate_id", "CandidateId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("candidate_directory_id", "CandidateDirectoryId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,10 +77,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field(
             "preferred_candidates",
             "PreferredCandidates",
             "[]ReplicaInfo",
@@ -130,8 +130,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -176,9 +176,9 @@ class LeaderEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -249,9 +249,9 @@ class EndQuorumEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        Field(
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field(
             "leader_endpoints",
             "LeaderEndpoints",
             "[]LeaderEndpoint",

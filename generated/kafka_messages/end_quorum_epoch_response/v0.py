@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["PartitionData", "TopicData", "EndQuorumEpochResponse"]
@@ -33,10 +33,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,8 +73,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
+        kipwire.Field("topic_name", "TopicName", "string", default="", entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -121,8 +121,8 @@ class EndQuorumEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -36,10 +36,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,8 +81,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -127,9 +127,9 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -190,9 +190,9 @@ class EndQuorumEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicData", struct=TopicData, compact=True),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["EndTxnMarker"]
 
@@ -31,7 +30,7 @@ class EndTxnMarker(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
+    FIELDS = (kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, coordinator_epoch: int = 0) -> None:

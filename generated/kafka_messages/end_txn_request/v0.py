@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["EndTxnRequest"]
@@ -39,10 +38,10 @@ class EndTxnRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("committed", "Committed", "bool", default=False),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("committed", "Committed", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

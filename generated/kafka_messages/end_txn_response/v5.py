@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["EndTxnResponse"]
@@ -38,10 +37,10 @@ class EndTxnResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("producer_id", "ProducerId", "int64", default=-1, ignorable=True, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=-1, ignorable=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, ignorable=True, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["EnvelopeRequest"]
@@ -33,9 +32,9 @@ class EnvelopeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("request_data", "RequestData", "bytes", default=b"", compact=True),
-        Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True, compact=True),
-        Field("client_host_address", "ClientHostAddress", "bytes", default=b"", compact=True),
+        kipwire.Field("request_data", "RequestData", "bytes", default=b"", compact=True),
+        kipwire.Field("request_principal", "RequestPrincipal", "bytes", default=b"", nullable=True, compact=True),
+        kipwire.Field("client_host_address", "ClientHostAddress", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

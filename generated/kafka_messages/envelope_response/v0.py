@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["EnvelopeResponse"]
@@ -35,8 +34,8 @@ class EnvelopeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("response_data", "ResponseData", "bytes", default=None, nullable=True, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("response_data", "ResponseData", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["ExpireDelegationTokenRequest"]
@@ -37,8 +36,8 @@ class ExpireDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("hmac", "Hmac", "bytes", default=b""),
-        Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
+        kipwire.Field("expiry_time_period_ms", "ExpiryTimePeriodMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

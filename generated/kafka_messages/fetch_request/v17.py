@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -38,8 +38,8 @@ class ReplicaState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
-        Field("replica_epoch", "ReplicaEpoch", "int64", default=-1),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("replica_epoch", "ReplicaEpoch", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -82,13 +82,13 @@ class FetchPartition(kipwire.Struct):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({1})
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("fetch_offset", "FetchOffset", "int64", default=0),
-        Field("last_fetched_epoch", "LastFetchedEpoch", "int32", default=-1),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
-        Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
+        kipwire.Field("last_fetched_epoch", "LastFetchedEpoch", "int32", default=-1),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
+        kipwire.Field("replica_directory_id", "ReplicaDirectoryId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -171,8 +171,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -208,8 +208,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -277,17 +277,21 @@ class FetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0, ignorable=True),
-        Field("replica_state", "ReplicaState", "ReplicaState", struct=ReplicaState, tag=1),
-        Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
-        Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
-        Field("session_id", "SessionId", "int32", default=0, ignorable=True),
-        Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
-        Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
-        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True),
-        Field("rack_id", "RackId", "string", default="", compact=True, ignorable=True),
+        kipwire.Field(
+            "cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0, ignorable=True
+        ),
+        kipwire.Field("replica_state", "ReplicaState", "ReplicaState", struct=ReplicaState, tag=1),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
+        kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0, ignorable=True),
+        kipwire.Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
+        kipwire.Field(
+            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True
+        ),
+        kipwire.Field("rack_id", "RackId", "string", default="", compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["FetchPartition", "FetchTopic", "ForgottenTopic", "FetchRequest"]
@@ -37,10 +37,10 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("fetch_offset", "FetchOffset", "int64", default=0),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("fetch_offset", "FetchOffset", "int64", default=0),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("partition_max_bytes", "PartitionMaxBytes", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -79,8 +79,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -119,8 +119,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -186,15 +186,15 @@ class FetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
-        Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
-        Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
-        Field("session_id", "SessionId", "int32", default=0, ignorable=True),
-        Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
-        Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic),
-        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647, ignorable=True),
+        kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0, ignorable=True),
+        kipwire.Field("session_epoch", "SessionEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic),
+        kipwire.Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["AbortedTransaction", "PartitionData", "FetchableTopicResponse", "FetchResponse"]
@@ -37,8 +37,8 @@ class AbortedTransaction(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,12 +83,12 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("high_watermark", "HighWatermark", "int64", default=0),
-        Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field(
             "aborted_transactions",
             "AbortedTransactions",
             "[]AbortedTransaction",
@@ -96,8 +96,8 @@ class PartitionData(kipwire.Struct):
             nullable=True,
             ignorable=True,
         ),
-        Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        Field("records", "Records", "records", default=None, nullable=True),
+        kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -182,8 +182,8 @@ class FetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
+        kipwire.Field("topic", "Topic", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -235,10 +235,10 @@ class FetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        Field("session_id", "SessionId", "int32", default=0),
-        Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0),
+        kipwire.Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -50,8 +50,8 @@ class EpochEndOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=-1),
-        Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +84,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,8 +120,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("end_offset", "EndOffset", "int64", default=-1),
-        Field("epoch", "Epoch", "int32", default=-1),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -154,8 +154,8 @@ class AbortedTransaction(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -211,15 +211,15 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("high_watermark", "HighWatermark", "int64", default=0),
-        Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", struct=EpochEndOffset, tag=0),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=1),
-        Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId, tag=2),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", struct=EpochEndOffset, tag=0),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=1),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId, tag=2),
+        kipwire.Field(
             "aborted_transactions",
             "AbortedTransactions",
             "[]AbortedTransaction",
@@ -228,8 +228,8 @@ class PartitionData(kipwire.Struct):
             compact=True,
             ignorable=True,
         ),
-        Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -371,8 +371,8 @@ class FetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -430,10 +430,12 @@ class FetchResponse(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        Field("session_id", "SessionId", "int32", default=0),
-        Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0),
+        kipwire.Field(
+            "responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

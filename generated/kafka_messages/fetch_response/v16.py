@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_size, write_string_size
@@ -55,8 +55,8 @@ class EpochEndOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=-1),
-        Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,8 +89,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -125,8 +125,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("end_offset", "EndOffset", "int64", default=-1),
-        Field("epoch", "Epoch", "int32", default=-1),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("epoch", "Epoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -159,8 +159,8 @@ class AbortedTransaction(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -216,15 +216,15 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("high_watermark", "HighWatermark", "int64", default=0),
-        Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", struct=EpochEndOffset, tag=0),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=1),
-        Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId, tag=2),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("high_watermark", "HighWatermark", "int64", default=0),
+        kipwire.Field("last_stable_offset", "LastStableOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("diverging_epoch", "DivergingEpoch", "EpochEndOffset", struct=EpochEndOffset, tag=0),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=1),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId, tag=2),
+        kipwire.Field(
             "aborted_transactions",
             "AbortedTransactions",
             "[]AbortedTransaction",
@@ -233,8 +233,8 @@ class PartitionData(kipwire.Struct):
             compact=True,
             ignorable=True,
         ),
-        Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
-        Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("preferred_read_replica", "PreferredReadReplica", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -376,8 +376,8 @@ class FetchableTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -415,10 +415,10 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -500,11 +500,13 @@ class FetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
-        Field("session_id", "SessionId", "int32", default=0),
-        Field("responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("session_id", "SessionId", "int32", default=0),
+        kipwire.Field(
+            "responses", "Responses", "[]FetchableTopicResponse", struct=FetchableTopicResponse, compact=True
+        ),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

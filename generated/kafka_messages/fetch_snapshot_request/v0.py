@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["SnapshotId", "PartitionSnapshot", "TopicSnapshot", "FetchSnapshotRequest"]
@@ -32,8 +32,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("end_offset", "EndOffset", "int64", default=0),
-        Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -69,10 +69,10 @@ class PartitionSnapshot(kipwire.Struct):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
-        Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
-        Field("position", "Position", "int64", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
+        kipwire.Field("position", "Position", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -113,8 +113,8 @@ class TopicSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,10 +170,10 @@ class FetchSnapshotRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0),
-        Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
-        Field("max_bytes", "MaxBytes", "int32", default=2147483647),
-        Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, tag=0),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -35,8 +35,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("end_offset", "EndOffset", "int64", default=0),
-        Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -68,8 +68,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -108,13 +108,13 @@ class PartitionSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
-        Field("size", "Size", "int64", default=0),
-        Field("position", "Position", "int64", default=0),
-        Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
+        kipwire.Field("size", "Size", "int64", default=0),
+        kipwire.Field("position", "Position", "int64", default=0),
+        kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -207,8 +207,8 @@ class TopicSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -262,9 +262,9 @@ class FetchSnapshotResponse(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, is_empty, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_size, write_string_size
 
@@ -46,8 +46,8 @@ class SnapshotId(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("end_offset", "EndOffset", "int64", default=0),
-        Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -79,8 +79,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -119,13 +119,13 @@ class PartitionSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
-        Field("size", "Size", "int64", default=0),
-        Field("position", "Position", "int64", default=0),
-        Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("snapshot_id", "SnapshotId", "SnapshotId", struct=SnapshotId),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
+        kipwire.Field("size", "Size", "int64", default=0),
+        kipwire.Field("position", "Position", "int64", default=0),
+        kipwire.Field("unaligned_records", "UnalignedRecords", "records", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -218,8 +218,8 @@ class TopicSnapshot(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]PartitionSnapshot", struct=PartitionSnapshot, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -264,9 +264,9 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -328,10 +328,10 @@ class FetchSnapshotResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TopicSnapshot", struct=TopicSnapshot, compact=True),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorRequest"]
@@ -33,7 +32,7 @@ class FindCoordinatorRequest(kipwire.Message):
     MAX_VERSION = 6
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("key", "Key", "string", default=""),)
+    FIELDS = (kipwire.Field("key", "Key", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, key: str = "") -> None:

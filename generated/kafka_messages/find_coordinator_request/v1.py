@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorRequest"]
@@ -38,8 +37,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "string", default=""),
-        Field("key_type", "KeyType", "int8", default=0),
+        kipwire.Field("key", "Key", "string", default=""),
+        kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["FindCoordinatorRequest"]
@@ -36,8 +35,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("key_type", "KeyType", "int8", default=0),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("key_type", "KeyType", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

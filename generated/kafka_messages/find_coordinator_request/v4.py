@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["FindCoordinatorRequest"]
@@ -37,8 +37,8 @@ class FindCoordinatorRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("key_type", "KeyType", "int8", default=0),
-        Field("coordinator_keys", "CoordinatorKeys", "[]string", compact=True),
+        kipwire.Field("key_type", "KeyType", "int8", default=0),
+        kipwire.Field("coordinator_keys", "CoordinatorKeys", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

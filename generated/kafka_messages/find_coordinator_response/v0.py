@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["FindCoordinatorResponse"]
@@ -39,10 +38,10 @@ class FindCoordinatorResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
-        Field("host", "Host", "string", default=""),
-        Field("port", "Port", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("port", "Port", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

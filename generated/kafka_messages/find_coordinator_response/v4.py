@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["Coordinator", "FindCoordinatorResponse"]
@@ -33,12 +33,14 @@ class Coordinator(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default="", nullable=True, compact=True, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -138,8 +140,8 @@ class FindCoordinatorResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("coordinators", "Coordinators", "[]Coordinator", struct=Coordinator, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("coordinators", "Coordinators", "[]Coordinator", struct=Coordinator, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

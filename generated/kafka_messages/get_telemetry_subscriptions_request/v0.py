@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -34,7 +33,7 @@ class GetTelemetrySubscriptionsRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
+    FIELDS = (kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, client_instance_id: uuid.UUID = ZERO_UUID) -> None:

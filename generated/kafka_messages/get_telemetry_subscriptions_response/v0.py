@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section
 from kipwire.wire import tag_section, write_size
@@ -53,15 +53,15 @@ class GetTelemetrySubscriptionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
-        Field("subscription_id", "SubscriptionId", "int32", default=0),
-        Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", compact=True),
-        Field("push_interval_ms", "PushIntervalMs", "int32", default=0),
-        Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", default=0),
-        Field("delta_temporality", "DeltaTemporality", "bool", default=False),
-        Field("requested_metrics", "RequestedMetrics", "[]string", compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
+        kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
+        kipwire.Field("accepted_compression_types", "AcceptedCompressionTypes", "[]int8", compact=True),
+        kipwire.Field("push_interval_ms", "PushIntervalMs", "int32", default=0),
+        kipwire.Field("telemetry_max_bytes", "TelemetryMaxBytes", "int32", default=0),
+        kipwire.Field("delta_temporality", "DeltaTemporality", "bool", default=False),
+        kipwire.Field("requested_metrics", "RequestedMetrics", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["MemberMetadata", "GroupMetadataValue"]
@@ -42,13 +42,13 @@ class MemberMetadata(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "memberId", "string", default=""),
-        Field("client_id", "clientId", "string", default=""),
-        Field("client_host", "clientHost", "string", default=""),
-        Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
-        Field("session_timeout", "sessionTimeout", "int32", default=0),
-        Field("subscription", "subscription", "bytes", default=b""),
-        Field("assignment", "assignment", "bytes", default=b""),
+        kipwire.Field("member_id", "memberId", "string", default=""),
+        kipwire.Field("client_id", "clientId", "string", default=""),
+        kipwire.Field("client_host", "clientHost", "string", default=""),
+        kipwire.Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
+        kipwire.Field("session_timeout", "sessionTimeout", "int32", default=0),
+        kipwire.Field("subscription", "subscription", "bytes", default=b""),
+        kipwire.Field("assignment", "assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -155,12 +155,12 @@ class GroupMetadataValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        Field("protocol_type", "protocolType", "string", default=""),
-        Field("generation", "generation", "int32", default=0),
-        Field("protocol", "protocol", "string", default="", nullable=True),
-        Field("leader", "leader", "string", default="", nullable=True),
-        Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
-        Field("members", "members", "[]MemberMetadata", struct=MemberMetadata),
+        kipwire.Field("protocol_type", "protocolType", "string", default=""),
+        kipwire.Field("generation", "generation", "int32", default=0),
+        kipwire.Field("protocol", "protocol", "string", default="", nullable=True),
+        kipwire.Field("leader", "leader", "string", default="", nullable=True),
+        kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("members", "members", "[]MemberMetadata", struct=MemberMetadata),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

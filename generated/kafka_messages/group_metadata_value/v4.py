@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -42,16 +42,16 @@ class MemberMetadata(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "memberId", "string", default="", compact=True),
-        Field(
+        kipwire.Field("member_id", "memberId", "string", default="", compact=True),
+        kipwire.Field(
             "group_instance_id", "groupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        Field("client_id", "clientId", "string", default="", compact=True),
-        Field("client_host", "clientHost", "string", default="", compact=True),
-        Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
-        Field("session_timeout", "sessionTimeout", "int32", default=0),
-        Field("subscription", "subscription", "bytes", default=b"", compact=True),
-        Field("assignment", "assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("client_id", "clientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "clientHost", "string", default="", compact=True),
+        kipwire.Field("rebalance_timeout", "rebalanceTimeout", "int32", default=-1, ignorable=True),
+        kipwire.Field("session_timeout", "sessionTimeout", "int32", default=0),
+        kipwire.Field("subscription", "subscription", "bytes", default=b"", compact=True),
+        kipwire.Field("assignment", "assignment", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -203,12 +203,12 @@ class GroupMetadataValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = True
     FIELDS = (
-        Field("protocol_type", "protocolType", "string", default="", compact=True),
-        Field("generation", "generation", "int32", default=0),
-        Field("protocol", "protocol", "string", default="", nullable=True, compact=True),
-        Field("leader", "leader", "string", default="", nullable=True, compact=True),
-        Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
-        Field("members", "members", "[]MemberMetadata", struct=MemberMetadata, compact=True),
+        kipwire.Field("protocol_type", "protocolType", "string", default="", compact=True),
+        kipwire.Field("generation", "generation", "int32", default=0),
+        kipwire.Field("protocol", "protocol", "string", default="", nullable=True, compact=True),
+        kipwire.Field("leader", "leader", "string", default="", nullable=True, compact=True),
+        kipwire.Field("current_state_timestamp", "currentStateTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("members", "members", "[]MemberMetadata", struct=MemberMetadata, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

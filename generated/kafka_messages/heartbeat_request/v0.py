@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["HeartbeatRequest"]
@@ -37,9 +36,9 @@ class HeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("generation_id", "GenerationId", "int32", default=0),
-        Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["InitProducerIdRequest"]
@@ -38,10 +37,10 @@ class InitProducerIdRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id", "TransactionalId", "string", default="", nullable=True, entity_type="transactionalId"
         ),
-        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

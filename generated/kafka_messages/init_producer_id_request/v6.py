@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -45,7 +44,7 @@ class InitProducerIdRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -54,11 +53,11 @@ class InitProducerIdRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
-        Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
-        Field("enable2_pc", "Enable2Pc", "bool", default=False),
-        Field("keep_prepared_txn", "KeepPreparedTxn", "bool", default=False),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
+        kipwire.Field("enable2_pc", "Enable2Pc", "bool", default=False),
+        kipwire.Field("keep_prepared_txn", "KeepPreparedTxn", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["InitProducerIdResponse"]
@@ -40,12 +39,12 @@ class InitProducerIdResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", default=-1, entity_type="producerId"),
-        Field("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", default=-1),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("ongoing_txn_producer_id", "OngoingTxnProducerId", "int64", default=-1, entity_type="producerId"),
+        kipwire.Field("ongoing_txn_producer_epoch", "OngoingTxnProducerEpoch", "int16", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

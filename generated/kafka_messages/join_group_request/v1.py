@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["JoinGroupRequestProtocol", "JoinGroupRequest"]
@@ -32,8 +32,8 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True),
-        Field("metadata", "Metadata", "bytes", default=b""),
+        kipwire.Field("name", "Name", "string", default="", map_key=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,12 +94,12 @@ class JoinGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
-        Field("member_id", "MemberId", "string", default=""),
-        Field("protocol_type", "ProtocolType", "string", default=""),
-        Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

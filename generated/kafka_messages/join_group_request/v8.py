@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -29,8 +29,8 @@ class JoinGroupRequestProtocol(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -110,14 +110,16 @@ class JoinGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        Field("protocol_type", "ProtocolType", "string", default="", compact=True),
-        Field("protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol, compact=True),
-        Field("reason", "Reason", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("session_timeout_ms", "SessionTimeoutMs", "int32", default=0),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1, ignorable=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default="", compact=True),
+        kipwire.Field(
+            "protocols", "Protocols", "[]JoinGroupRequestProtocol", struct=JoinGroupRequestProtocol, compact=True
+        ),
+        kipwire.Field("reason", "Reason", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["JoinGroupResponseMember", "JoinGroupResponse"]
@@ -32,8 +32,8 @@ class JoinGroupResponseMember(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "MemberId", "string", default=""),
-        Field("metadata", "Metadata", "bytes", default=b""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,13 +97,13 @@ class JoinGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("generation_id", "GenerationId", "int32", default=-1),
-        Field("protocol_name", "ProtocolName", "string", default=""),
-        Field("leader", "Leader", "string", default=""),
-        Field("member_id", "MemberId", "string", default=""),
-        Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default=""),
+        kipwire.Field("leader", "Leader", "string", default=""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

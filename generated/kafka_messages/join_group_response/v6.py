@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -31,11 +31,11 @@ class JoinGroupResponseMember(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field(
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field(
             "group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True, ignorable=True
         ),
-        Field("metadata", "Metadata", "bytes", default=b"", compact=True),
+        kipwire.Field("metadata", "Metadata", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -132,13 +132,13 @@ class JoinGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("generation_id", "GenerationId", "int32", default=-1),
-        Field("protocol_name", "ProtocolName", "string", default="", compact=True),
-        Field("leader", "Leader", "string", default="", compact=True),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=-1),
+        kipwire.Field("protocol_name", "ProtocolName", "string", default="", compact=True),
+        kipwire.Field("leader", "Leader", "string", default="", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("members", "Members", "[]JoinGroupResponseMember", struct=JoinGroupResponseMember, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["Voter", "LeaderChangeMessage"]
@@ -27,7 +27,7 @@ class Voter(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("voter_id", "VoterId", "int32", default=0),)
+    FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, voter_id: int = 0) -> None:
@@ -72,10 +72,10 @@ class LeaderChangeMessage(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("version", "Version", "int16", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
-        Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -32,8 +32,8 @@ class Voter(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("voter_id", "VoterId", "int32", default=0),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,10 +81,10 @@ class LeaderChangeMessage(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("version", "Version", "int16", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
-        Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("granting_voters", "GrantingVoters", "[]Voter", struct=Voter, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["LeaveGroupRequest"]
@@ -34,8 +33,8 @@ class LeaveGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

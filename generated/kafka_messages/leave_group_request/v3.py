@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["MemberIdentity", "LeaveGroupRequest"]
@@ -29,8 +29,8 @@ class MemberIdentity(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "MemberId", "string", default=""),
-        Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,8 +90,8 @@ class LeaveGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("members", "Members", "[]MemberIdentity", struct=MemberIdentity),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

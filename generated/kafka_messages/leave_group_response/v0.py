@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["LeaveGroupResponse"]
 
@@ -30,7 +29,7 @@ class LeaveGroupResponse(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (Field("error_code", "ErrorCode", "int16", default=0),)
+    FIELDS = (kipwire.Field("error_code", "ErrorCode", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, error_code: int = 0) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
@@ -30,9 +30,9 @@ class MemberResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "MemberId", "string", default=""),
-        Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,9 +97,9 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("members", "Members", "[]MemberResponse", struct=MemberResponse),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("members", "Members", "[]MemberResponse", struct=MemberResponse),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

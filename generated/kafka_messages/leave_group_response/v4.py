@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["MemberResponse", "LeaveGroupResponse"]
@@ -30,9 +30,9 @@ class MemberResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -108,9 +108,9 @@ class LeaveGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("members", "Members", "[]MemberResponse", struct=MemberResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("members", "Members", "[]MemberResponse", struct=MemberResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["LegacyOffsetCommitKey"]
@@ -36,9 +35,9 @@ class LegacyOffsetCommitKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("group", "group", "string", default=""),
-        Field("topic", "topic", "string", default=""),
-        Field("partition", "partition", "int32", default=0),
+        kipwire.Field("group", "group", "string", default=""),
+        kipwire.Field("topic", "topic", "string", default=""),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

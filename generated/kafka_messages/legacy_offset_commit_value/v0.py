@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["LegacyOffsetCommitValue"]
@@ -36,9 +35,9 @@ class LegacyOffsetCommitValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "offset", "int64", default=0),
-        Field("metadata", "metadata", "string", default=""),
-        Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

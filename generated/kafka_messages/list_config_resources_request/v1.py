@@ -6,7 +6,7 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["ListConfigResourcesRequest"]
@@ -29,7 +29,7 @@ class ListConfigResourcesRequest(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("resource_types", "ResourceTypes", "[]int8", compact=True),)
+    FIELDS = (kipwire.Field("resource_types", "ResourceTypes", "[]int8", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, resource_types: list[int] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ConfigResource", "ListConfigResourcesResponse"]
@@ -30,8 +30,8 @@ class ConfigResource(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("resource_name", "ResourceName", "string", default="", compact=True),
-        Field("resource_type", "ResourceType", "int8", default=16, ignorable=True),
+        kipwire.Field("resource_name", "ResourceName", "string", default="", compact=True),
+        kipwire.Field("resource_type", "ResourceType", "int8", default=16, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,9 +89,9 @@ class ListConfigResourcesResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("config_resources", "ConfigResources", "[]ConfigResource", struct=ConfigResource, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

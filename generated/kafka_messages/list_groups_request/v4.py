@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ListGroupsRequest"]
@@ -29,7 +29,7 @@ class ListGroupsRequest(kipwire.Message):
     MAX_VERSION = 5
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("states_filter", "StatesFilter", "[]string", compact=True),)
+    FIELDS = (kipwire.Field("states_filter", "StatesFilter", "[]string", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, states_filter: list[str] = DEFAULT) -> None:

@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ListGroupsRequest"]
@@ -32,8 +32,8 @@ class ListGroupsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("states_filter", "StatesFilter", "[]string", compact=True),
-        Field("types_filter", "TypesFilter", "[]string", compact=True),
+        kipwire.Field("states_filter", "StatesFilter", "[]string", compact=True),
+        kipwire.Field("types_filter", "TypesFilter", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["ListedGroup", "ListGroupsResponse"]
@@ -29,8 +29,8 @@ class ListedGroup(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("protocol_type", "ProtocolType", "string", default=""),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("protocol_type", "ProtocolType", "string", default=""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +84,8 @@ class ListGroupsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("groups", "Groups", "[]ListedGroup", struct=ListedGroup),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("groups", "Groups", "[]ListedGroup", struct=ListedGroup),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ListOffsetsPartition", "ListOffsetsTopic", "ListOffsetsRequest"]
@@ -33,9 +33,9 @@ class ListOffsetsPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -74,8 +74,8 @@ class ListOffsetsTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]ListOffsetsPartition", struct=ListOffsetsPartition, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -129,9 +129,9 @@ class ListOffsetsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
-        Field("isolation_level", "IsolationLevel", "int8", default=0),
-        Field("topics", "Topics", "[]ListOffsetsTopic", struct=ListOffsetsTopic, compact=True),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("isolation_level", "IsolationLevel", "int8", default=0),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopic", struct=ListOffsetsTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

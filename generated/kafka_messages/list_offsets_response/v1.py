@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
@@ -33,10 +33,10 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("timestamp", "Timestamp", "int64", default=-1),
-        Field("offset", "Offset", "int64", default=-1),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
+        kipwire.Field("offset", "Offset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -71,8 +71,10 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]ListOffsetsPartitionResponse", struct=ListOffsetsPartitionResponse),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]ListOffsetsPartitionResponse", struct=ListOffsetsPartitionResponse
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,7 +118,7 @@ class ListOffsetsResponse(kipwire.Message):
     MAX_VERSION = 11
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[ListOffsetsTopicResponse] = DEFAULT) -> None:

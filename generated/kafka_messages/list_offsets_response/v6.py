@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ListOffsetsPartitionResponse", "ListOffsetsTopicResponse", "ListOffsetsResponse"]
@@ -34,11 +34,11 @@ class ListOffsetsPartitionResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("timestamp", "Timestamp", "int64", default=-1),
-        Field("offset", "Offset", "int64", default=-1),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=-1),
+        kipwire.Field("offset", "Offset", "int64", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,8 +91,8 @@ class ListOffsetsTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]ListOffsetsPartitionResponse",
@@ -150,8 +150,8 @@ class ListOffsetsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]ListOffsetsTopicResponse", struct=ListOffsetsTopicResponse, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
@@ -33,10 +33,10 @@ class OngoingPartitionReassignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
-        Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -111,8 +111,8 @@ class OngoingTopicReassignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]OngoingPartitionReassignment",
@@ -173,10 +173,10 @@ class ListPartitionReassignmentsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("topics", "Topics", "[]OngoingTopicReassignment", struct=OngoingTopicReassignment, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("topics", "Topics", "[]OngoingTopicReassignment", struct=OngoingTopicReassignment, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

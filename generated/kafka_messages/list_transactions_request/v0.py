@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
 
@@ -33,8 +33,8 @@ class ListTransactionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("state_filters", "StateFilters", "[]string", compact=True),
-        Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
+        kipwire.Field("state_filters", "StateFilters", "[]string", compact=True),
+        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT64, UNPACK_INT64, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -41,10 +41,10 @@ class ListTransactionsRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("state_filters", "StateFilters", "[]string", compact=True),
-        Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
-        Field("duration_filter", "DurationFilter", "int64", default=-1),
-        Field(
+        kipwire.Field("state_filters", "StateFilters", "[]string", compact=True),
+        kipwire.Field("producer_id_filters", "ProducerIdFilters", "[]int64", compact=True, entity_type="producerId"),
+        kipwire.Field("duration_filter", "DurationFilter", "int64", default=-1),
+        kipwire.Field(
             "transactional_id_pattern", "TransactionalIdPattern", "string", default=None, nullable=True, compact=True
         ),
     )

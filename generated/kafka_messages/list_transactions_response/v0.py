@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, write_compact_structs, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["TransactionState", "ListTransactionsResponse"]
@@ -31,9 +31,11 @@ class TransactionState(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("transaction_state", "TransactionState", "string", default="", compact=True),
+        kipwire.Field(
+            "transactional_id", "TransactionalId", "string", default="", compact=True, entity_type="transactionalId"
+        ),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("transaction_state", "TransactionState", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -104,10 +106,12 @@ class ListTransactionsResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("unknown_state_filters", "UnknownStateFilters", "[]string", compact=True),
-        Field("transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("unknown_state_filters", "UnknownStateFilters", "[]string", compact=True),
+        kipwire.Field(
+            "transaction_states", "TransactionStates", "[]TransactionState", struct=TransactionState, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

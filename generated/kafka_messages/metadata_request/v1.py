@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
@@ -27,7 +27,7 @@ class MetadataRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("name", "Name", "string", default="", entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -67,7 +67,7 @@ class MetadataRequest(kipwire.Message):
     MAX_VERSION = 13
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),)
+    FIELDS = (kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topics: list[MetadataRequestTopic] | None = DEFAULT) -> None:

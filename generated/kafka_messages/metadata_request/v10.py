@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
@@ -34,8 +34,8 @@ class MetadataRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True, entity_type="topicName"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,10 +97,14 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True),
-        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
-        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False),
-        Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
+        kipwire.Field(
+            "topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True
+        ),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
+        kipwire.Field(
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
+        ),
+        kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

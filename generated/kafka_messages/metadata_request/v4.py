@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, encode_text
 
 __all__ = ["MetadataRequestTopic", "MetadataRequest"]
@@ -28,7 +28,7 @@ class MetadataRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("name", "Name", "string", default="", entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -71,8 +71,8 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
-        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
+        kipwire.Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

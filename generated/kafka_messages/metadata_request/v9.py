@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -27,7 +27,7 @@ class MetadataRequestTopic(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
+    FIELDS = (kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, name: str = "") -> None:
@@ -85,10 +85,14 @@ class MetadataRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True),
-        Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
-        Field("include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False),
-        Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
+        kipwire.Field(
+            "topics", "Topics", "[]MetadataRequestTopic", struct=MetadataRequestTopic, nullable=True, compact=True
+        ),
+        kipwire.Field("allow_auto_topic_creation", "AllowAutoTopicCreation", "bool", default=True),
+        kipwire.Field(
+            "include_cluster_authorized_operations", "IncludeClusterAuthorizedOperations", "bool", default=False
+        ),
+        kipwire.Field("include_topic_authorized_operations", "IncludeTopicAuthorizedOperations", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

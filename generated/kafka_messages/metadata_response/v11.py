@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import RowPackers, read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_string_size
@@ -40,10 +40,10 @@ class MetadataResponseBroker(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -117,13 +117,15 @@ class MetadataResponsePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
-        Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
-        Field("offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field(
+            "offline_replicas", "OfflineReplicas", "[]int32", compact=True, ignorable=True, entity_type="brokerId"
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -225,14 +227,14 @@ class MetadataResponseTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
+        kipwire.Field(
             "partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition, compact=True
         ),
-        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -308,11 +310,11 @@ class MetadataResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker, compact=True),
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

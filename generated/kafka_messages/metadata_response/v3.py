@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["MetadataResponseBroker", "MetadataResponsePartition", "MetadataResponseTopic", "MetadataResponse"]
@@ -40,10 +40,10 @@ class MetadataResponseBroker(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default=""),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default=""),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -101,11 +101,11 @@ class MetadataResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
-        Field("replica_nodes", "ReplicaNodes", "[]int32", entity_type="brokerId"),
-        Field("isr_nodes", "IsrNodes", "[]int32", entity_type="brokerId"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("replica_nodes", "ReplicaNodes", "[]int32", entity_type="brokerId"),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", entity_type="brokerId"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -159,10 +159,10 @@ class MetadataResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        Field("partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
+        kipwire.Field("partitions", "Partitions", "[]MetadataResponsePartition", struct=MetadataResponsePartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -224,11 +224,11 @@ class MetadataResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
-        Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]MetadataResponseBroker", struct=MetadataResponseBroker),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, ignorable=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]MetadataResponseTopic", struct=MetadataResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

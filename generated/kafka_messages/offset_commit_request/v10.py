@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -37,10 +37,10 @@ class OffsetCommitRequestPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -107,8 +107,8 @@ class OffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field(
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetCommitRequestPartition",
@@ -163,11 +163,13 @@ class OffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True),
-        Field("member_id", "MemberId", "string", default="", compact=True, ignorable=True),
-        Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
+            "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True
+        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True, ignorable=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitRequestPartition", "OffsetCommitRequestTopic", "OffsetCommitRequest"]
@@ -34,9 +34,9 @@ class OffsetCommitRequestPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -81,8 +81,10 @@ class OffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetCommitRequestPartition", struct=OffsetCommitRequestPartition),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetCommitRequestPartition", struct=OffsetCommitRequestPartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,10 +133,12 @@ class OffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True),
-        Field("member_id", "MemberId", "string", default="", ignorable=True),
-        Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field(
+            "generation_id_or_member_epoch", "GenerationIdOrMemberEpoch", "int32", default=-1, ignorable=True
+        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitRequestTopic", struct=OffsetCommitRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitResponsePartition", "OffsetCommitResponseTopic", "OffsetCommitResponse"]
@@ -33,8 +33,8 @@ class OffsetCommitResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +67,10 @@ class OffsetCommitResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetCommitResponsePartition", struct=OffsetCommitResponsePartition),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetCommitResponsePartition", struct=OffsetCommitResponsePartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,8 +117,8 @@ class OffsetCommitResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetCommitResponseTopic", struct=OffsetCommitResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitValue"]
@@ -37,10 +36,10 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "offset", "int64", default=0),
-        Field("metadata", "metadata", "string", default=""),
-        Field("commit_timestamp", "commitTimestamp", "int64", default=0),
-        Field("expire_timestamp", "expireTimestamp", "int64", default=-1, ignorable=True),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("expire_timestamp", "expireTimestamp", "int64", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetCommitValue"]
@@ -37,10 +36,10 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "offset", "int64", default=0),
-        Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
-        Field("metadata", "metadata", "string", default=""),
-        Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "metadata", "string", default=""),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -43,11 +42,11 @@ class OffsetCommitValue(kipwire.Message):
     MAX_VERSION = 4
     FLEXIBLE = True
     FIELDS = (
-        Field("offset", "offset", "int64", default=0),
-        Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
-        Field("metadata", "metadata", "string", default="", compact=True),
-        Field("commit_timestamp", "commitTimestamp", "int64", default=0),
-        Field("topic_id", "topicId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
+        kipwire.Field("offset", "offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "leaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "metadata", "string", default="", compact=True),
+        kipwire.Field("commit_timestamp", "commitTimestamp", "int64", default=0),
+        kipwire.Field("topic_id", "topicId", "uuid", default=ZERO_UUID, tag=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

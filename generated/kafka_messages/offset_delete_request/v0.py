@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetDeleteRequestPartition", "OffsetDeleteRequestTopic", "OffsetDeleteRequest"]
@@ -27,7 +27,7 @@ class OffsetDeleteRequestPartition(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("partition_index", "PartitionIndex", "int32", default=0),)
+    FIELDS = (kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, partition_index: int = 0) -> None:
@@ -58,8 +58,10 @@ class OffsetDeleteRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetDeleteRequestPartition", struct=OffsetDeleteRequestPartition),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetDeleteRequestPartition", struct=OffsetDeleteRequestPartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -106,8 +108,8 @@ class OffsetDeleteRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("topics", "Topics", "[]OffsetDeleteRequestTopic", struct=OffsetDeleteRequestTopic),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetDeleteRequestTopic", struct=OffsetDeleteRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

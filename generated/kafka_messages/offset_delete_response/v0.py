@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetDeleteResponsePartition", "OffsetDeleteResponseTopic", "OffsetDeleteResponse"]
@@ -33,8 +33,8 @@ class OffsetDeleteResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -67,8 +67,10 @@ class OffsetDeleteResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetDeleteResponsePartition", struct=OffsetDeleteResponsePartition),
+        kipwire.Field("name", "Name", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetDeleteResponsePartition", struct=OffsetDeleteResponsePartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -116,9 +118,9 @@ class OffsetDeleteResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]OffsetDeleteResponseTopic", struct=OffsetDeleteResponseTopic),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetDeleteResponseTopic", struct=OffsetDeleteResponseTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
@@ -34,8 +34,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,10 +83,10 @@ class OffsetFetchRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field(
             "topics",
             "Topics",
             "[]OffsetFetchRequestTopics",
@@ -179,8 +179,8 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
-        Field("require_stable", "RequireStable", "bool", default=False),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
+        kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["OffsetFetchRequestTopic", "OffsetFetchRequest"]
@@ -29,8 +29,8 @@ class OffsetFetchRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", entity_type="topicName"),
-        Field("partition_indexes", "PartitionIndexes", "[]int32"),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +84,8 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchRequestTopic", struct=OffsetFetchRequestTopic, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -30,8 +30,8 @@ class OffsetFetchRequestTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,10 +94,10 @@ class OffsetFetchRequestGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field(
             "topics",
             "Topics",
             "[]OffsetFetchRequestTopics",
@@ -190,8 +190,8 @@ class OffsetFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
-        Field("require_stable", "RequireStable", "bool", default=False),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchRequestGroup", struct=OffsetFetchRequestGroup, compact=True),
+        kipwire.Field("require_stable", "RequireStable", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -45,11 +45,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -122,8 +122,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
-        Field(
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetFetchResponsePartitions",
@@ -167,9 +167,11 @@ class OffsetFetchResponseGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
+            "topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True
+        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -227,8 +229,8 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

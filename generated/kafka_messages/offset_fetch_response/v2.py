@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetFetchResponsePartition", "OffsetFetchResponseTopic", "OffsetFetchResponse"]
@@ -33,10 +33,10 @@ class OffsetFetchResponsePartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("metadata", "Metadata", "string", default="", nullable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -85,8 +85,10 @@ class OffsetFetchResponseTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetFetchResponsePartition", struct=OffsetFetchResponsePartition),
+        kipwire.Field("name", "Name", "string", default="", entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetFetchResponsePartition", struct=OffsetFetchResponsePartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -134,8 +136,8 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic),
-        Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetFetchResponseTopic", struct=OffsetFetchResponseTopic),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
@@ -41,11 +41,11 @@ class OffsetFetchResponsePartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_leader_epoch", "CommittedLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("metadata", "Metadata", "string", default="", nullable=True, compact=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -118,8 +118,8 @@ class OffsetFetchResponseTopics(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, ignorable=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]OffsetFetchResponsePartitions",
@@ -170,9 +170,11 @@ class OffsetFetchResponseGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field(
+            "topics", "Topics", "[]OffsetFetchResponseTopics", struct=OffsetFetchResponseTopics, compact=True
+        ),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -230,8 +232,8 @@ class OffsetFetchResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("groups", "Groups", "[]OffsetFetchResponseGroup", struct=OffsetFetchResponseGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -34,9 +34,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,8 +70,8 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -119,8 +119,8 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
-        Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

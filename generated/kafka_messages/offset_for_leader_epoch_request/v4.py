@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["OffsetForLeaderPartition", "OffsetForLeaderTopic", "OffsetForLeaderEpochRequest"]
@@ -31,9 +31,9 @@ class OffsetForLeaderPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -72,8 +72,10 @@ class OffsetForLeaderTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]OffsetForLeaderPartition", struct=OffsetForLeaderPartition, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -126,8 +128,8 @@ class OffsetForLeaderEpochRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
-        Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic, compact=True),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-2, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopic", struct=OffsetForLeaderTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
@@ -35,10 +35,10 @@ class EpochEndOffset(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("partition", "Partition", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -75,8 +75,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset),
+        kipwire.Field("topic", "Topic", "string", default="", map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -123,8 +123,8 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

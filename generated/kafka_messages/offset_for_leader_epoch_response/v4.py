@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["EpochEndOffset", "OffsetForLeaderTopicResult", "OffsetForLeaderEpochResponse"]
@@ -32,10 +32,10 @@ class EpochEndOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("partition", "Partition", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
-        Field("end_offset", "EndOffset", "int64", default=-1),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, ignorable=True),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,8 +77,8 @@ class OffsetForLeaderTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset, compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]EpochEndOffset", struct=EpochEndOffset, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,8 +130,10 @@ class OffsetForLeaderEpochResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field(
+            "topics", "Topics", "[]OffsetForLeaderTopicResult", struct=OffsetForLeaderTopicResult, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

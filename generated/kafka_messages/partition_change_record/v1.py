@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
@@ -55,14 +54,16 @@ class PartitionChangeRecord(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({6, 7})
     FIELDS = (
-        Field("partition_id", "PartitionId", "int32", default=-1),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"),
-        Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
-        Field(
+        kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field(
+            "isr", "Isr", "[]int32", default=None, nullable=True, compact=True, tag=0, entity_type="brokerId"
+        ),
+        kipwire.Field("leader", "Leader", "int32", default=-2, tag=1, entity_type="brokerId"),
+        kipwire.Field(
             "replicas", "Replicas", "[]int32", default=None, nullable=True, compact=True, tag=2, entity_type="brokerId"
         ),
-        Field(
+        kipwire.Field(
             "removing_replicas",
             "RemovingReplicas",
             "[]int32",
@@ -72,7 +73,7 @@ class PartitionChangeRecord(kipwire.Message):
             tag=3,
             entity_type="brokerId",
         ),
-        Field(
+        kipwire.Field(
             "adding_replicas",
             "AddingReplicas",
             "[]int32",
@@ -82,8 +83,8 @@ class PartitionChangeRecord(kipwire.Message):
             tag=4,
             entity_type="brokerId",
         ),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
-        Field("directories", "Directories", "[]uuid", default=None, nullable=True, compact=True, tag=8),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=-1, tag=5),
+        kipwire.Field("directories", "Directories", "[]uuid", default=None, nullable=True, compact=True, tag=8),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

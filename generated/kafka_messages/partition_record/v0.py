@@ -8,7 +8,7 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
@@ -51,16 +51,16 @@ class PartitionRecord(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({1, 2})
     FIELDS = (
-        Field("partition_id", "PartitionId", "int32", default=-1),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
-        Field("isr", "Isr", "[]int32", compact=True),
-        Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
-        Field("leader", "Leader", "int32", default=-1, entity_type="brokerId"),
-        Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, tag=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
-        Field("partition_epoch", "PartitionEpoch", "int32", default=-1),
+        kipwire.Field("partition_id", "PartitionId", "int32", default=-1),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("replicas", "Replicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("isr", "Isr", "[]int32", compact=True),
+        kipwire.Field("removing_replicas", "RemovingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("adding_replicas", "AddingReplicas", "[]int32", compact=True, entity_type="brokerId"),
+        kipwire.Field("leader", "Leader", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_recovery_state", "LeaderRecoveryState", "int8", default=0, tag=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("partition_epoch", "PartitionEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

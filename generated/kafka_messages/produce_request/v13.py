@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
@@ -35,8 +35,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -93,8 +93,10 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
-        Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, ignorable=True, map_key=True),
+        kipwire.Field(
+            "partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,7 +145,7 @@ class ProduceRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -152,9 +154,9 @@ class ProduceRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        Field("acks", "Acks", "int16", default=0),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
+        kipwire.Field("acks", "Acks", "int16", default=0),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

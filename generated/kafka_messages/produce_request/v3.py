@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["PartitionProduceData", "TopicProduceData", "ProduceRequest"]
@@ -33,8 +33,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("records", "Records", "records", default=None, nullable=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -76,8 +76,8 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
-        Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -128,12 +128,12 @@ class ProduceRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id", "TransactionalId", "string", default=None, nullable=True, entity_type="transactionalId"
         ),
-        Field("acks", "Acks", "int16", default=0),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData),
+        kipwire.Field("acks", "Acks", "int16", default=0),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

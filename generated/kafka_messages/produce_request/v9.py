@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -31,8 +31,8 @@ class PartitionProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,10 +89,12 @@ class TopicProduceData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
-        Field("partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True),
+        kipwire.Field(
+            "partition_data", "PartitionData", "[]PartitionProduceData", struct=PartitionProduceData, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -148,7 +150,7 @@ class ProduceRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "transactional_id",
             "TransactionalId",
             "string",
@@ -157,9 +159,9 @@ class ProduceRequest(kipwire.Message):
             compact=True,
             entity_type="transactionalId",
         ),
-        Field("acks", "Acks", "int16", default=0),
-        Field("timeout_ms", "TimeoutMs", "int32", default=0),
-        Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
+        kipwire.Field("acks", "Acks", "int16", default=0),
+        kipwire.Field("timeout_ms", "TimeoutMs", "int32", default=0),
+        kipwire.Field("topic_data", "TopicData", "[]TopicProduceData", struct=TopicProduceData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

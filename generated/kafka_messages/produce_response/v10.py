@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -41,8 +41,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("batch_index", "BatchIndex", "int32", default=0),
-        Field(
+        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
+        kipwire.Field(
             "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
@@ -98,8 +98,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -142,12 +142,12 @@ class PartitionProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("base_offset", "BaseOffset", "int64", default=0),
-        Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field(
             "record_errors",
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
@@ -155,8 +155,10 @@ class PartitionProduceResponse(kipwire.Struct):
             compact=True,
             ignorable=True,
         ),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -246,10 +248,10 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
-        Field(
+        kipwire.Field(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
@@ -302,10 +304,10 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -383,9 +385,9 @@ class ProduceResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -36,11 +36,11 @@ class PartitionProduceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("base_offset", "BaseOffset", "int64", default=0),
-        Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,8 +92,8 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, map_key=True, entity_type="topicName"),
+        kipwire.Field(
             "partition_responses", "PartitionResponses", "[]PartitionProduceResponse", struct=PartitionProduceResponse
         ),
     )
@@ -143,8 +143,8 @@ class ProduceResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

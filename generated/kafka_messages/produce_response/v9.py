@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["BatchIndexAndErrorMessage", "PartitionProduceResponse", "TopicProduceResponse", "ProduceResponse"]
@@ -31,8 +31,8 @@ class BatchIndexAndErrorMessage(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("batch_index", "BatchIndex", "int32", default=0),
-        Field(
+        kipwire.Field("batch_index", "BatchIndex", "int32", default=0),
+        kipwire.Field(
             "batch_index_error_message", "BatchIndexErrorMessage", "string", default=None, nullable=True, compact=True
         ),
     )
@@ -97,12 +97,12 @@ class PartitionProduceResponse(kipwire.Struct):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        Field("index", "Index", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("base_offset", "BaseOffset", "int64", default=0),
-        Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
-        Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
-        Field(
+        kipwire.Field("index", "Index", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("log_append_time_ms", "LogAppendTimeMs", "int64", default=-1, ignorable=True),
+        kipwire.Field("log_start_offset", "LogStartOffset", "int64", default=-1, ignorable=True),
+        kipwire.Field(
             "record_errors",
             "RecordErrors",
             "[]BatchIndexAndErrorMessage",
@@ -110,7 +110,9 @@ class PartitionProduceResponse(kipwire.Struct):
             compact=True,
             ignorable=True,
         ),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field(
+            "error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -178,10 +180,10 @@ class TopicProduceResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "name", "Name", "string", default="", compact=True, ignorable=True, map_key=True, entity_type="topicName"
         ),
-        Field(
+        kipwire.Field(
             "partition_responses",
             "PartitionResponses",
             "[]PartitionProduceResponse",
@@ -241,8 +243,8 @@ class ProduceResponse(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0})
     FIELDS = (
-        Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("responses", "Responses", "[]TopicProduceResponse", struct=TopicProduceResponse, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

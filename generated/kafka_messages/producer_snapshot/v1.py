@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["ProducerEntry", "ProducerSnapshot"]
 
@@ -37,14 +37,14 @@ class ProducerEntry(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0),
-        Field("epoch", "Epoch", "int16", default=0),
-        Field("last_sequence", "LastSequence", "int32", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("offset_delta", "OffsetDelta", "int32", default=0),
-        Field("timestamp", "Timestamp", "int64", default=0),
-        Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
-        Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("last_sequence", "LastSequence", "int32", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("current_txn_first_offset", "CurrentTxnFirstOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,8 +130,8 @@ class ProducerSnapshot(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("crc", "Crc", "uint32", default=0),
-        Field("producer_entries", "ProducerEntries", "[]ProducerEntry", struct=ProducerEntry),
+        kipwire.Field("crc", "Crc", "uint32", default=0),
+        kipwire.Field("producer_entries", "ProducerEntries", "[]ProducerEntry", struct=ProducerEntry),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

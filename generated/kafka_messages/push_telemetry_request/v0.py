@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
@@ -42,11 +41,11 @@ class PushTelemetryRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
-        Field("subscription_id", "SubscriptionId", "int32", default=0),
-        Field("terminating", "Terminating", "bool", default=False),
-        Field("compression_type", "CompressionType", "int8", default=0),
-        Field("metrics", "Metrics", "bytes", default=b"", compact=True),
+        kipwire.Field("client_instance_id", "ClientInstanceId", "uuid", default=ZERO_UUID),
+        kipwire.Field("subscription_id", "SubscriptionId", "int32", default=0),
+        kipwire.Field("terminating", "Terminating", "bool", default=False),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0),
+        kipwire.Field("metrics", "Metrics", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

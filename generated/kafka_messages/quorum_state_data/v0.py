@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["Voter", "QuorumStateData"]
@@ -28,7 +28,7 @@ class Voter(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("voter_id", "VoterId", "int32", default=0),)
+    FIELDS = (kipwire.Field("voter_id", "VoterId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, voter_id: int = 0) -> None:
@@ -77,12 +77,12 @@ class QuorumStateData(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default="", compact=True),
-        Field("leader_id", "LeaderId", "int32", default=-1),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
-        Field("voted_id", "VotedId", "int32", default=-1),
-        Field("applied_offset", "AppliedOffset", "int64", default=0),
-        Field("current_voters", "CurrentVoters", "[]Voter", struct=Voter, nullable=True, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", compact=True),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("voted_id", "VotedId", "int32", default=-1),
+        kipwire.Field("applied_offset", "AppliedOffset", "int64", default=0),
+        kipwire.Field("current_voters", "CurrentVoters", "[]Voter", struct=Voter, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

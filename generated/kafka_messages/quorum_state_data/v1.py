@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -39,10 +38,10 @@ class QuorumStateData(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=-1),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
-        Field("voted_id", "VotedId", "int32", default=-1),
-        Field("voted_directory_id", "VotedDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("voted_id", "VotedId", "int32", default=-1),
+        kipwire.Field("voted_directory_id", "VotedDirectoryId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -31,8 +31,8 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -70,8 +70,8 @@ class ReadStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,8 +114,8 @@ class ReadShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True),
-        Field("topics", "Topics", "[]ReadStateData", struct=ReadStateData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]ReadStateData", struct=ReadStateData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -37,10 +37,10 @@ class StateBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("delivery_state", "DeliveryState", "int8", default=0),
-        Field("delivery_count", "DeliveryCount", "int16", default=0),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,12 +88,12 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("state_epoch", "StateEpoch", "int32", default=0),
-        Field("start_offset", "StartOffset", "int64", default=0),
-        Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -158,8 +158,8 @@ class ReadStateResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -199,7 +199,7 @@ class ReadShareGroupStateResponse(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (Field("results", "Results", "[]ReadStateResult", struct=ReadStateResult, compact=True),)
+    FIELDS = (kipwire.Field("results", "Results", "[]ReadStateResult", struct=ReadStateResult, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[ReadStateResult] = DEFAULT) -> None:

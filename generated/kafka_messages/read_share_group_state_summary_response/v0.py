@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -39,12 +39,12 @@ class PartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("state_epoch", "StateEpoch", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,8 +120,8 @@ class ReadStateSummaryResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionResult", struct=PartitionResult, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -162,7 +162,9 @@ class ReadShareGroupStateSummaryResponse(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (Field("results", "Results", "[]ReadStateSummaryResult", struct=ReadStateSummaryResult, compact=True),)
+    FIELDS = (
+        kipwire.Field("results", "Results", "[]ReadStateSummaryResult", struct=ReadStateSummaryResult, compact=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, results: list[ReadStateSummaryResult] = DEFAULT) -> None:

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
@@ -38,10 +38,10 @@ class BrokerEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
-        Field("security_protocol", "SecurityProtocol", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -104,9 +104,9 @@ class BrokerFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -171,13 +171,13 @@ class RegisterBrokerRecord(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({0, 1})
     FIELDS = (
-        Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
-        Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
-        Field("broker_epoch", "BrokerEpoch", "int64", default=0),
-        Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint, compact=True),
-        Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature, compact=True),
-        Field("rack", "Rack", "string", default="", nullable=True, compact=True),
-        Field("fenced", "Fenced", "bool", default=True),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("broker_epoch", "BrokerEpoch", "int64", default=0),
+        kipwire.Field("end_points", "EndPoints", "[]BrokerEndpoint", struct=BrokerEndpoint, compact=True),
+        kipwire.Field("features", "Features", "[]BrokerFeature", struct=BrokerFeature, compact=True),
+        kipwire.Field("rack", "Rack", "string", default="", nullable=True, compact=True),
+        kipwire.Field("fenced", "Fenced", "bool", default=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
@@ -36,10 +36,10 @@ class ControllerEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
-        Field("security_protocol", "SecurityProtocol", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
+        kipwire.Field("security_protocol", "SecurityProtocol", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -102,9 +102,9 @@ class ControllerFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -165,11 +165,11 @@ class RegisterControllerRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("controller_id", "ControllerId", "int32", default=0),
-        Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
-        Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False),
-        Field("end_points", "EndPoints", "[]ControllerEndpoint", struct=ControllerEndpoint, compact=True),
-        Field("features", "Features", "[]ControllerFeature", struct=ControllerFeature, compact=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=0),
+        kipwire.Field("incarnation_id", "IncarnationId", "uuid", default=ZERO_UUID),
+        kipwire.Field("zk_migration_ready", "ZkMigrationReady", "bool", default=False),
+        kipwire.Field("end_points", "EndPoints", "[]ControllerEndpoint", struct=ControllerEndpoint, compact=True),
+        kipwire.Field("features", "Features", "[]ControllerFeature", struct=ControllerFeature, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

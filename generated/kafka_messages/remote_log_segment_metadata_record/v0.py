@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -47,9 +47,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,8 +94,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -130,8 +130,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -189,23 +189,25 @@ class RemoteLogSegmentMetadataRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry),
-        Field("start_offset", "StartOffset", "int64", default=0),
-        Field("end_offset", "EndOffset", "int64", default=0),
-        Field("broker_id", "BrokerId", "int32", default=0),
-        Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        Field(
+        kipwire.Field(
+            "remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry
+        ),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
             "[]SegmentLeaderEpochEntry",
             struct=SegmentLeaderEpochEntry,
             compact=True,
         ),
-        Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
-        Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
-        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
-        Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
+        kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

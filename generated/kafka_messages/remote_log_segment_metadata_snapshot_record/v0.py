@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
@@ -36,8 +36,8 @@ class SegmentLeaderEpochEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,23 +95,23 @@ class RemoteLogSegmentMetadataSnapshotRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("segment_id", "SegmentId", "uuid", default=ZERO_UUID),
-        Field("start_offset", "StartOffset", "int64", default=0),
-        Field("end_offset", "EndOffset", "int64", default=0),
-        Field("broker_id", "BrokerId", "int32", default=0),
-        Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
-        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        Field(
+        kipwire.Field("segment_id", "SegmentId", "uuid", default=ZERO_UUID),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("end_offset", "EndOffset", "int64", default=0),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("max_timestamp_ms", "MaxTimestampMs", "int64", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field(
             "segment_leader_epochs",
             "SegmentLeaderEpochs",
             "[]SegmentLeaderEpochEntry",
             struct=SegmentLeaderEpochEntry,
             compact=True,
         ),
-        Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
-        Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
-        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
-        Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
+        kipwire.Field("segment_size_in_bytes", "SegmentSizeInBytes", "int32", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        kipwire.Field("txn_index_empty", "TxnIndexEmpty", "bool", default=False, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

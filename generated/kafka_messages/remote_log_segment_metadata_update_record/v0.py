@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_struct, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
@@ -37,9 +37,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,8 +84,8 @@ class RemoteLogSegmentIdEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -132,11 +132,13 @@ class RemoteLogSegmentMetadataUpdateRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry),
-        Field("broker_id", "BrokerId", "int32", default=0),
-        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
-        Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
+        kipwire.Field(
+            "remote_log_segment_id", "RemoteLogSegmentId", "RemoteLogSegmentIdEntry", struct=RemoteLogSegmentIdEntry
+        ),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field("custom_metadata", "CustomMetadata", "bytes", default=None, nullable=True, compact=True),
+        kipwire.Field("remote_log_segment_state", "RemoteLogSegmentState", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

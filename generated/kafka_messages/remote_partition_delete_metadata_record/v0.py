@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_struct, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -32,9 +32,9 @@ class TopicIdPartitionEntry(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,10 +90,10 @@ class RemotePartitionDeleteMetadataRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
-        Field("broker_id", "BrokerId", "int32", default=0),
-        Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
-        Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", default=0),
+        kipwire.Field("topic_id_partition", "TopicIdPartition", "TopicIdPartitionEntry", struct=TopicIdPartitionEntry),
+        kipwire.Field("broker_id", "BrokerId", "int32", default=0),
+        kipwire.Field("event_timestamp_ms", "EventTimestampMs", "int64", default=0),
+        kipwire.Field("remote_partition_delete_state", "RemotePartitionDeleteState", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

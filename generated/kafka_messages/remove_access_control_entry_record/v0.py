@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -32,7 +31,7 @@ class RemoveAccessControlEntryRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("id", "Id", "uuid", default=ZERO_UUID),)
+    FIELDS = (kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, id: uuid.UUID = ZERO_UUID) -> None:

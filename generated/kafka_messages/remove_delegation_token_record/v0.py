@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["RemoveDelegationTokenRecord"]
@@ -27,7 +26,7 @@ class RemoveDelegationTokenRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("token_id", "TokenId", "string", default="", compact=True),)
+    FIELDS = (kipwire.Field("token_id", "TokenId", "string", default="", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, token_id: str = "") -> None:

@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -39,9 +38,9 @@ class RemoveRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
-        Field("voter_id", "VoterId", "int32", default=0),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import read_tag_section, tag_section
 
@@ -32,7 +31,7 @@ class RemoveTopicRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)
+    FIELDS = (kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_id: uuid.UUID = ZERO_UUID) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["RenewDelegationTokenRequest"]
@@ -37,8 +36,8 @@ class RenewDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("hmac", "Hmac", "bytes", default=b""),
-        Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b""),
+        kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

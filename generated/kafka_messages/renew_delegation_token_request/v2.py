@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["RenewDelegationTokenRequest"]
@@ -35,8 +34,8 @@ class RenewDelegationTokenRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("hmac", "Hmac", "bytes", default=b"", compact=True),
-        Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
+        kipwire.Field("hmac", "Hmac", "bytes", default=b"", compact=True),
+        kipwire.Field("renew_period_ms", "RenewPeriodMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

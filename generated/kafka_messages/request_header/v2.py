@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text, read_tag_section, tag_section
 
 __all__ = ["RequestHeader"]
@@ -38,10 +37,10 @@ class RequestHeader(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("request_api_key", "RequestApiKey", "int16", default=0),
-        Field("request_api_version", "RequestApiVersion", "int16", default=0),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("client_id", "ClientId", "string", default="", nullable=True),
+        kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
+        kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["SaslAuthenticateRequest"]
@@ -32,7 +31,7 @@ class SaslAuthenticateRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
+    FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:

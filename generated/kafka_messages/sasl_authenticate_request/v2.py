@@ -6,7 +6,6 @@ from __future__ import annotations
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, read_size, read_tag_section, tag_section, write_size
 
 __all__ = ["SaslAuthenticateRequest"]
@@ -28,7 +27,7 @@ class SaslAuthenticateRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),)
+    FIELDS = (kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, auth_bytes: bytes = b"") -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["SaslAuthenticateResponse"]
@@ -40,10 +39,10 @@ class SaslAuthenticateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True),
-        Field("auth_bytes", "AuthBytes", "bytes", default=b""),
-        Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True),
+        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b""),
+        kipwire.Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

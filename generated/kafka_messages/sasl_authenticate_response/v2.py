@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -39,10 +38,10 @@ class SaslAuthenticateResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
-        Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),
-        Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default="", nullable=True, compact=True),
+        kipwire.Field("auth_bytes", "AuthBytes", "bytes", default=b"", compact=True),
+        kipwire.Field("session_lifetime_ms", "SessionLifetimeMs", "int64", default=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

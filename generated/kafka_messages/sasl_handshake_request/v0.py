@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["SaslHandshakeRequest"]
@@ -33,7 +32,7 @@ class SaslHandshakeRequest(kipwire.Message):
     MAX_VERSION = 1
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
-    FIELDS = (Field("mechanism", "Mechanism", "string", default=""),)
+    FIELDS = (kipwire.Field("mechanism", "Mechanism", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, mechanism: str = "") -> None:

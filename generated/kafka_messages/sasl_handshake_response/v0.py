@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_texts, write_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["SaslHandshakeResponse"]
 
@@ -34,8 +34,8 @@ class SaslHandshakeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("mechanisms", "Mechanisms", "[]string"),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("mechanisms", "Mechanisms", "[]string"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT8, UNPACK_INT8, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -36,9 +36,9 @@ class AcknowledgementBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,8 +87,8 @@ class AcknowledgePartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field(
             "acknowledgement_batches",
             "AcknowledgementBatches",
             "[]AcknowledgementBatch",
@@ -130,8 +130,8 @@ class AcknowledgeTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        Field("partitions", "Partitions", "[]AcknowledgePartition", struct=AcknowledgePartition, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]AcknowledgePartition", struct=AcknowledgePartition, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -177,10 +177,12 @@ class ShareAcknowledgeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
-        Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
-        Field("topics", "Topics", "[]AcknowledgeTopic", struct=AcknowledgeTopic, compact=True),
+        kipwire.Field(
+            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
+        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]AcknowledgeTopic", struct=AcknowledgeTopic, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -41,8 +41,8 @@ class LeaderIdAndEpoch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -78,10 +78,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("current_leader", "CurrentLeader", "LeaderIdAndEpoch", struct=LeaderIdAndEpoch),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -139,8 +139,8 @@ class ShareAcknowledgeTopicResponse(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -177,10 +177,10 @@ class NodeEndpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -259,17 +259,17 @@ class ShareAcknowledgeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field(
             "responses",
             "Responses",
             "[]ShareAcknowledgeTopicResponse",
             struct=ShareAcknowledgeTopicResponse,
             compact=True,
         ),
-        Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True),
+        kipwire.Field("node_endpoints", "NodeEndpoints", "[]NodeEndpoint", struct=NodeEndpoint, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

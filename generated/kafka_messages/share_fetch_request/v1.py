@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
@@ -38,9 +38,9 @@ class AcknowledgementBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,8 +90,8 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field(
             "acknowledgement_batches",
             "AcknowledgementBatches",
             "[]AcknowledgementBatch",
@@ -133,8 +133,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -169,8 +169,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -232,16 +232,20 @@ class ShareFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
-        Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
-        Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("max_bytes", "MaxBytes", "int32", default=2147483647),
-        Field("max_records", "MaxRecords", "int32", default=0),
-        Field("batch_size", "BatchSize", "int32", default=0),
-        Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
-        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True),
+        kipwire.Field(
+            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
+        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
+        kipwire.Field("max_records", "MaxRecords", "int32", default=0),
+        kipwire.Field("batch_size", "BatchSize", "int32", default=0),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
+        kipwire.Field(
+            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

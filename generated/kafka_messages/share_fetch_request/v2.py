@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, PACK_INT8, UNPACK_INT32, UNPACK_INT8, as_list
 from kipwire.wire import encode_text, read_size, read_string_size, read_tag_section, tag_section, write_size
@@ -39,9 +39,9 @@ class AcknowledgementBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("acknowledge_types", "AcknowledgeTypes", "[]int8", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -91,8 +91,8 @@ class FetchPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
-        Field(
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, map_key=True),
+        kipwire.Field(
             "acknowledgement_batches",
             "AcknowledgementBatches",
             "[]AcknowledgementBatch",
@@ -134,8 +134,8 @@ class FetchTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
-        Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID, map_key=True),
+        kipwire.Field("partitions", "Partitions", "[]FetchPartition", struct=FetchPartition, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,8 +170,8 @@ class ForgottenTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -237,18 +237,22 @@ class ShareFetchRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
-        Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
-        Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("max_bytes", "MaxBytes", "int32", default=2147483647),
-        Field("max_records", "MaxRecords", "int32", default=0),
-        Field("batch_size", "BatchSize", "int32", default=0),
-        Field("share_acquire_mode", "ShareAcquireMode", "int8", default=0, ignorable=True),
-        Field("is_renew_ack", "IsRenewAck", "bool", default=False),
-        Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
-        Field("forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True),
+        kipwire.Field(
+            "group_id", "GroupId", "string", default=None, nullable=True, compact=True, entity_type="groupId"
+        ),
+        kipwire.Field("member_id", "MemberId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("share_session_epoch", "ShareSessionEpoch", "int32", default=0),
+        kipwire.Field("max_wait_ms", "MaxWaitMs", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("max_bytes", "MaxBytes", "int32", default=2147483647),
+        kipwire.Field("max_records", "MaxRecords", "int32", default=0),
+        kipwire.Field("batch_size", "BatchSize", "int32", default=0),
+        kipwire.Field("share_acquire_mode", "ShareAcquireMode", "int8", default=0, ignorable=True),
+        kipwire.Field("is_renew_ack", "IsRenewAck", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]FetchTopic", struct=FetchTopic, compact=True),
+        kipwire.Field(
+            "forgotten_topics_data", "ForgottenTopicsData", "[]ForgottenTopic", struct=ForgottenTopic, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

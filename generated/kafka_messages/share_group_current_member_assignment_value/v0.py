@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
@@ -32,8 +32,8 @@ class TopicPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -84,10 +84,12 @@ class ShareGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
-        Field("state", "State", "int8", default=0),
-        Field("assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
+        kipwire.Field(
+            "assigned_partitions", "AssignedPartitions", "[]TopicPartitions", struct=TopicPartitions, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,6 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ShareGroupHeartbeatRequest"]
@@ -40,11 +39,11 @@ class ShareGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field(
             "subscribed_topic_names",
             "SubscribedTopicNames",
             "[]string",

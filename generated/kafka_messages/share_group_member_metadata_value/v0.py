@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["ShareGroupMemberMetadataValue"]
@@ -31,10 +31,10 @@ class ShareGroupMemberMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("subscribed_topic_names", "SubscribedTopicNames", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ShareGroupMetadataValue"]
@@ -33,8 +32,8 @@ class ShareGroupMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field("metadata_hash", "MetadataHash", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

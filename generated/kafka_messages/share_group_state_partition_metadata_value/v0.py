@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
@@ -31,9 +31,9 @@ class TopicPartitionsInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("topic_name", "TopicName", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -88,8 +88,8 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("topic_name", "TopicName", "string", default="", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("topic_name", "TopicName", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -141,17 +141,17 @@ class ShareGroupStatePartitionMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "initializing_topics",
             "InitializingTopics",
             "[]TopicPartitionsInfo",
             struct=TopicPartitionsInfo,
             compact=True,
         ),
-        Field(
+        kipwire.Field(
             "initialized_topics", "InitializedTopics", "[]TopicPartitionsInfo", struct=TopicPartitionsInfo, compact=True
         ),
-        Field("deleting_topics", "DeletingTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field("deleting_topics", "DeletingTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

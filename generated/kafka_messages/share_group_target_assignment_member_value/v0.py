@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, read_size, read_tag_section, tag_section
 from kipwire.wire import write_size
@@ -30,8 +30,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,7 +77,9 @@ class ShareGroupTargetAssignmentMemberValue(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("topic_partitions", "TopicPartitions", "[]TopicPartition", struct=TopicPartition, compact=True),)
+    FIELDS = (
+        kipwire.Field("topic_partitions", "TopicPartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, topic_partitions: list[TopicPartition] = DEFAULT) -> None:

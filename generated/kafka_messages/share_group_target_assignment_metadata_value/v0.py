@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ShareGroupTargetAssignmentMetadataValue"]
@@ -35,8 +34,8 @@ class ShareGroupTargetAssignmentMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("assignment_timestamp", "AssignmentTimestamp", "int64", default=0, tag=0, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

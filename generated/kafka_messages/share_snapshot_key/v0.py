@@ -8,7 +8,6 @@ import typing
 import uuid
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import encode_text
 
@@ -37,9 +36,9 @@ class ShareSnapshotKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default=""),
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("group_id", "GroupId", "string", default=""),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partition", "Partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["StateBatch", "ShareSnapshotValue"]
@@ -34,10 +34,10 @@ class StateBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("delivery_state", "DeliveryState", "int8", default=0),
-        Field("delivery_count", "DeliveryCount", "int16", default=0),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -94,14 +94,14 @@ class ShareSnapshotValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
-        Field("state_epoch", "StateEpoch", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("start_offset", "StartOffset", "int64", default=0),
-        Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
-        Field("create_timestamp", "CreateTimestamp", "int64", default=0),
-        Field("write_timestamp", "WriteTimestamp", "int64", default=0),
-        Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("snapshot_epoch", "SnapshotEpoch", "int32", default=0),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("delivery_complete_count", "DeliveryCompleteCount", "int32", default=-1, tag=0),
+        kipwire.Field("create_timestamp", "CreateTimestamp", "int64", default=0),
+        kipwire.Field("write_timestamp", "WriteTimestamp", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

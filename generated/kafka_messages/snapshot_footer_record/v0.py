@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["SnapshotFooterRecord"]
@@ -30,7 +29,7 @@ class SnapshotFooterRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("version", "Version", "int16", default=0),)
+    FIELDS = (kipwire.Field("version", "Version", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, version: int = 0) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["SnapshotHeaderRecord"]
@@ -33,8 +32,8 @@ class SnapshotHeaderRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("version", "Version", "int16", default=0),
-        Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", default=0),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("last_contained_log_timestamp", "LastContainedLogTimestamp", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, is_empty, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -30,9 +30,9 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
-        Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("assignment_epochs", "AssignmentEpochs", "[]int32", nullable=True, compact=True, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -143,23 +143,23 @@ class StreamsGroupCurrentMemberAssignmentValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
-        Field("state", "State", "int8", default=0),
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field(
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("previous_member_epoch", "PreviousMemberEpoch", "int32", default=0),
+        kipwire.Field("state", "State", "int8", default=0),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field(
             "active_tasks_pending_revocation", "ActiveTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
         ),
-        Field(
+        kipwire.Field(
             "standby_tasks_pending_revocation",
             "StandbyTasksPendingRevocation",
             "[]TaskIds",
             struct=TaskIds,
             compact=True,
         ),
-        Field(
+        kipwire.Field(
             "warmup_tasks_pending_revocation", "WarmupTasksPendingRevocation", "[]TaskIds", struct=TaskIds, compact=True
         ),
     )

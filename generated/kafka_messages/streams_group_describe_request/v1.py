@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_texts, write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, read_tag_section, tag_section
 
 __all__ = ["StreamsGroupDescribeRequest"]
@@ -37,9 +37,9 @@ class StreamsGroupDescribeRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
-        Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
-        Field("include_topology_description", "IncludeTopologyDescription", "bool", default=False),
+        kipwire.Field("group_ids", "GroupIds", "[]string", compact=True, entity_type="groupId"),
+        kipwire.Field("include_authorized_operations", "IncludeAuthorizedOperations", "bool", default=False),
+        kipwire.Field("include_topology_description", "IncludeTopologyDescription", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

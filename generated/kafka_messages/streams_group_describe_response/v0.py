@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -54,8 +54,8 @@ class KeyValue(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,10 +114,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -175,11 +175,15 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
+        ),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -247,8 +251,8 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field(
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field(
             "subtopologies",
             "Subtopologies",
             "[]Subtopology",
@@ -296,8 +300,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -341,9 +345,9 @@ class TaskOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partition", "Partition", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -393,8 +397,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -451,9 +455,9 @@ class Assignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -519,21 +523,21 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        Field("process_id", "ProcessId", "string", default="", compact=True),
-        Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
-        Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        Field("assignment", "Assignment", "Assignment", struct=Assignment),
-        Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
-        Field("is_classic", "IsClassic", "bool", default=False),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
+        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
+        kipwire.Field("is_classic", "IsClassic", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -717,15 +721,15 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("group_state", "GroupState", "string", default="", compact=True),
-        Field("group_epoch", "GroupEpoch", "int32", default=0),
-        Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        Field("members", "Members", "[]Member", struct=Member, compact=True),
-        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
+        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -843,8 +847,8 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

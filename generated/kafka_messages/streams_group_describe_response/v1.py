@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -59,8 +59,8 @@ class KeyValue(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -119,10 +119,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -180,11 +180,15 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
+        ),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -252,8 +256,8 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field(
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field(
             "subtopologies",
             "Subtopologies",
             "[]Subtopology",
@@ -301,8 +305,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -346,9 +350,9 @@ class TaskOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partition", "Partition", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -398,8 +402,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -456,9 +460,9 @@ class Assignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -524,21 +528,21 @@ class Member(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        Field("process_id", "ProcessId", "string", default="", compact=True),
-        Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
-        Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
-        Field("assignment", "Assignment", "Assignment", struct=Assignment),
-        Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
-        Field("is_classic", "IsClassic", "bool", default=False),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("task_offsets", "TaskOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("task_end_offsets", "TaskEndOffsets", "[]TaskOffset", struct=TaskOffset, compact=True),
+        kipwire.Field("assignment", "Assignment", "Assignment", struct=Assignment),
+        kipwire.Field("target_assignment", "TargetAssignment", "Assignment", struct=Assignment),
+        kipwire.Field("is_classic", "IsClassic", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -716,12 +720,14 @@ class TopologyDescriptionNode(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("node_type", "NodeType", "int8", default=0),
-        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
-        Field("stores", "Stores", "[]string", compact=True),
-        Field("successors", "Successors", "[]string", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("node_type", "NodeType", "int8", default=0),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
+        ),
+        kipwire.Field("stores", "Stores", "[]string", compact=True),
+        kipwire.Field("successors", "Successors", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -804,8 +810,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -849,8 +855,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
-        Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        kipwire.Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -886,14 +892,14 @@ class TopologyDescription(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "subtopologies",
             "Subtopologies",
             "[]TopologyDescriptionSubtopology",
             struct=TopologyDescriptionSubtopology,
             compact=True,
         ),
-        Field(
+        kipwire.Field(
             "global_stores",
             "GlobalStores",
             "[]TopologyDescriptionGlobalStore",
@@ -958,16 +964,16 @@ class DescribedGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("group_state", "GroupState", "string", default="", compact=True),
-        Field("group_epoch", "GroupEpoch", "int32", default=0),
-        Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
-        Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        Field("members", "Members", "[]Member", struct=Member, compact=True),
-        Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("group_state", "GroupState", "string", default="", compact=True),
+        kipwire.Field("group_epoch", "GroupEpoch", "int32", default=0),
+        kipwire.Field("assignment_epoch", "AssignmentEpoch", "int32", default=0),
+        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
+        kipwire.Field("members", "Members", "[]Member", struct=Member, compact=True),
+        kipwire.Field("authorized_operations", "AuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field(
             "topology_description",
             "TopologyDescription",
             "TopologyDescription",
@@ -975,8 +981,10 @@ class DescribedGroup(kipwire.Struct):
             struct=TopologyDescription,
             nullable=True,
         ),
-        Field("topology_description_status", "TopologyDescriptionStatus", "int8", default=0),
-        Field("assignor_name", "AssignorName", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("topology_description_status", "TopologyDescriptionStatus", "int8", default=0),
+        kipwire.Field(
+            "assignor_name", "AssignorName", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -1129,8 +1137,8 @@ class StreamsGroupDescribeResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("groups", "Groups", "[]DescribedGroup", struct=DescribedGroup, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

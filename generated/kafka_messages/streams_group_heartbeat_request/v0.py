@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import RowPackers, read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT16, UNPACK_INT32, as_list, encode_text
 from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -50,8 +50,8 @@ class KeyValue(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -111,10 +111,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]KeyValue", struct=KeyValue, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -170,9 +170,9 @@ class CopartitionGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("source_topics", "SourceTopics", "[]int16", compact=True),
-        Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -253,13 +253,19 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field(
+            "repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True, entity_type="topicName"
+        ),
+        kipwire.Field(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
+        ),
+        kipwire.Field(
+            "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -339,8 +345,8 @@ class Topology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -374,8 +380,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -431,8 +437,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -476,9 +482,9 @@ class TaskOffset(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partition", "Partition", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -564,24 +570,32 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
-        Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
-        Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("process_id", "ProcessId", "string", default=None, nullable=True, compact=True),
-        Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        Field("client_tags", "ClientTags", "[]KeyValue", default=None, struct=KeyValue, nullable=True, compact=True),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
+        kipwire.Field("instance_id", "InstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("topology", "Topology", "Topology", default=None, struct=Topology, nullable=True),
+        kipwire.Field(
+            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field(
+            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field(
+            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field("process_id", "ProcessId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field(
+            "client_tags", "ClientTags", "[]KeyValue", default=None, struct=KeyValue, nullable=True, compact=True
+        ),
+        kipwire.Field(
             "task_offsets", "TaskOffsets", "[]TaskOffset", default=None, struct=TaskOffset, nullable=True, compact=True
         ),
-        Field(
+        kipwire.Field(
             "task_end_offsets",
             "TaskEndOffsets",
             "[]TaskOffset",
@@ -590,7 +604,7 @@ class StreamsGroupHeartbeatRequest(kipwire.Message):
             nullable=True,
             compact=True,
         ),
-        Field("shutdown_application", "ShutdownApplication", "bool", default=False),
+        kipwire.Field("shutdown_application", "ShutdownApplication", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

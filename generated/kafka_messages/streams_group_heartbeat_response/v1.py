@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -37,8 +37,8 @@ class Status(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("status_code", "StatusCode", "int8", default=0),
-        Field("status_detail", "StatusDetail", "string", default="", compact=True),
+        kipwire.Field("status_code", "StatusCode", "int8", default=0),
+        kipwire.Field("status_detail", "StatusDetail", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -85,8 +85,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -142,8 +142,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -186,8 +186,8 @@ class TopicPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -244,9 +244,11 @@ class EndpointToPartitions(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("user_endpoint", "UserEndpoint", "Endpoint", struct=Endpoint),
-        Field("active_partitions", "ActivePartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
-        Field("standby_partitions", "StandbyPartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", struct=Endpoint),
+        kipwire.Field("active_partitions", "ActivePartitions", "[]TopicPartition", struct=TopicPartition, compact=True),
+        kipwire.Field(
+            "standby_partitions", "StandbyPartitions", "[]TopicPartition", struct=TopicPartition, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -323,21 +325,27 @@ class StreamsGroupHeartbeatResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("member_epoch", "MemberEpoch", "int32", default=0),
-        Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
-        Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", default=0),
-        Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int64", default=-1, ignorable=True),
-        Field("status", "Status", "[]Status", struct=Status, nullable=True, compact=True),
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True),
-        Field("topology_description_required", "TopologyDescriptionRequired", "bool", default=False),
-        Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
-        Field(
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("error_message", "ErrorMessage", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("member_epoch", "MemberEpoch", "int32", default=0),
+        kipwire.Field("heartbeat_interval_ms", "HeartbeatIntervalMs", "int32", default=0),
+        kipwire.Field("task_offset_interval_ms", "TaskOffsetIntervalMs", "int32", default=0),
+        kipwire.Field("acceptable_recovery_lag", "AcceptableRecoveryLag", "int64", default=-1, ignorable=True),
+        kipwire.Field("status", "Status", "[]Status", struct=Status, nullable=True, compact=True),
+        kipwire.Field(
+            "active_tasks", "ActiveTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field(
+            "standby_tasks", "StandbyTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field(
+            "warmup_tasks", "WarmupTasks", "[]TaskIds", default=None, struct=TaskIds, nullable=True, compact=True
+        ),
+        kipwire.Field("topology_description_required", "TopologyDescriptionRequired", "bool", default=False),
+        kipwire.Field("endpoint_information_epoch", "EndpointInformationEpoch", "int32", default=0),
+        kipwire.Field(
             "partitions_by_user_endpoint",
             "PartitionsByUserEndpoint",
             "[]EndpointToPartitions",

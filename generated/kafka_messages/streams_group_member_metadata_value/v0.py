@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["Endpoint", "KeyValue", "StreamsGroupMemberMetadataValue"]
@@ -29,8 +29,8 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,8 +73,8 @@ class KeyValue(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -149,15 +149,15 @@ class StreamsGroupMemberMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
-        Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
-        Field("client_id", "ClientId", "string", default="", compact=True),
-        Field("client_host", "ClientHost", "string", default="", compact=True),
-        Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
-        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        Field("process_id", "ProcessId", "string", default="", compact=True),
-        Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
-        Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
+        kipwire.Field("instance_id", "InstanceId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("rack_id", "RackId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("client_id", "ClientId", "string", default="", compact=True),
+        kipwire.Field("client_host", "ClientHost", "string", default="", compact=True),
+        kipwire.Field("rebalance_timeout_ms", "RebalanceTimeoutMs", "int32", default=-1),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("process_id", "ProcessId", "string", default="", compact=True),
+        kipwire.Field("user_endpoint", "UserEndpoint", "Endpoint", default=None, struct=Endpoint, nullable=True),
+        kipwire.Field("client_tags", "ClientTags", "[]KeyValue", struct=KeyValue, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, is_empty, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -30,8 +30,8 @@ class LastAssignmentConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "string", default="", compact=True),
-        Field("value", "Value", "string", default="", compact=True),
+        kipwire.Field("key", "Key", "string", default="", compact=True),
+        kipwire.Field("value", "Value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -104,10 +104,10 @@ class StreamsGroupMetadataValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field("metadata_hash", "MetadataHash", "int64", default=0),
-        Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", default=-1, tag=0),
-        Field(
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("metadata_hash", "MetadataHash", "int64", default=0),
+        kipwire.Field("validated_topology_epoch", "ValidatedTopologyEpoch", "int32", default=-1, tag=0),
+        kipwire.Field(
             "last_assignment_configs",
             "LastAssignmentConfigs",
             "[]LastAssignmentConfig",
@@ -116,8 +116,12 @@ class StreamsGroupMetadataValue(kipwire.Message):
             compact=True,
             tag=1,
         ),
-        Field("stored_description_topology_epoch", "StoredDescriptionTopologyEpoch", "int32", default=-1, tag=2),
-        Field("failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3),
+        kipwire.Field(
+            "stored_description_topology_epoch", "StoredDescriptionTopologyEpoch", "int32", default=-1, tag=2
+        ),
+        kipwire.Field(
+            "failed_description_topology_epoch", "FailedDescriptionTopologyEpoch", "int32", default=-1, tag=3
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -24,8 +24,8 @@ class TaskIds(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("partitions", "Partitions", "[]int32", compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,9 +90,9 @@ class StreamsGroupTargetAssignmentMemberValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
-        Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("active_tasks", "ActiveTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("standby_tasks", "StandbyTasks", "[]TaskIds", struct=TaskIds, compact=True),
+        kipwire.Field("warmup_tasks", "WarmupTasks", "[]TaskIds", struct=TaskIds, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["StreamsGroupTargetAssignmentMetadataKey"]
@@ -31,7 +30,7 @@ class StreamsGroupTargetAssignmentMetadataKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (Field("group_id", "GroupId", "string", default=""),)
+    FIELDS = (kipwire.Field("group_id", "GroupId", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, group_id: str = "") -> None:

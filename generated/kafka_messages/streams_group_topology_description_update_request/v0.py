@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, read_compact_texts, read_struct, write_compact_structs
 from kipwire.arrays import write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
@@ -41,12 +41,14 @@ class TopologyDescriptionNode(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("node_type", "NodeType", "int8", default=0),
-        Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
-        Field("sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"),
-        Field("stores", "Stores", "[]string", compact=True),
-        Field("successors", "Successors", "[]string", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("node_type", "NodeType", "int8", default=0),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True, entity_type="topicName"),
+        kipwire.Field(
+            "sink_topic", "SinkTopic", "string", default=None, nullable=True, compact=True, entity_type="topicName"
+        ),
+        kipwire.Field("stores", "Stores", "[]string", compact=True),
+        kipwire.Field("successors", "Successors", "[]string", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -129,8 +131,8 @@ class TopologyDescriptionSubtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("nodes", "Nodes", "[]TopologyDescriptionNode", struct=TopologyDescriptionNode, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -174,8 +176,8 @@ class TopologyDescriptionGlobalStore(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
-        Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        kipwire.Field("source", "Source", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
+        kipwire.Field("processor", "Processor", "TopologyDescriptionNode", struct=TopologyDescriptionNode),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -212,14 +214,14 @@ class TopologyDescription(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field(
+        kipwire.Field(
             "subtopologies",
             "Subtopologies",
             "[]TopologyDescriptionSubtopology",
             struct=TopologyDescriptionSubtopology,
             compact=True,
         ),
-        Field(
+        kipwire.Field(
             "global_stores",
             "GlobalStores",
             "[]TopologyDescriptionGlobalStore",
@@ -278,10 +280,10 @@ class StreamsGroupTopologyDescriptionUpdateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("topology_epoch", "TopologyEpoch", "int32", default=0),
-        Field("topology_description", "TopologyDescription", "TopologyDescription", struct=TopologyDescription),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("topology_epoch", "TopologyEpoch", "int32", default=0),
+        kipwire.Field("topology_description", "TopologyDescription", "TopologyDescription", struct=TopologyDescription),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

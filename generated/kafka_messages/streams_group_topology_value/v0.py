@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import RowPackers, read_compact_structs, read_compact_texts, write_compact_structs
 from kipwire.arrays import write_compact_texts
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, UNPACK_INT16, as_list, encode_text, read_size, read_string_size, read_tag_section
 from kipwire.wire import tag_section, write_string_size
 
@@ -32,8 +32,8 @@ class TopicConfig(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "key", "string", default="", compact=True),
-        Field("value", "value", "string", default="", compact=True),
+        kipwire.Field("key", "key", "string", default="", compact=True),
+        kipwire.Field("value", "value", "string", default="", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,10 +92,10 @@ class TopicInfo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("partitions", "Partitions", "int32", default=0),
-        Field("replication_factor", "ReplicationFactor", "int16", default=0),
-        Field("topic_configs", "TopicConfigs", "[]TopicConfig", struct=TopicConfig, compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("partitions", "Partitions", "int32", default=0),
+        kipwire.Field("replication_factor", "ReplicationFactor", "int16", default=0),
+        kipwire.Field("topic_configs", "TopicConfigs", "[]TopicConfig", struct=TopicConfig, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -153,9 +153,9 @@ class CopartitionGroup(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("source_topics", "SourceTopics", "[]int16", compact=True),
-        Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]int16", compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]int16", compact=True),
+        kipwire.Field("repartition_source_topics", "RepartitionSourceTopics", "[]int16", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -237,13 +237,17 @@ class Subtopology(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
-        Field("source_topics", "SourceTopics", "[]string", compact=True),
-        Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
-        Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True),
-        Field("repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
-        Field("copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True),
+        kipwire.Field("subtopology_id", "SubtopologyId", "string", default="", compact=True),
+        kipwire.Field("source_topics", "SourceTopics", "[]string", compact=True),
+        kipwire.Field("source_topic_regex", "SourceTopicRegex", "[]string", compact=True),
+        kipwire.Field("state_changelog_topics", "StateChangelogTopics", "[]TopicInfo", struct=TopicInfo, compact=True),
+        kipwire.Field("repartition_sink_topics", "RepartitionSinkTopics", "[]string", compact=True),
+        kipwire.Field(
+            "repartition_source_topics", "RepartitionSourceTopics", "[]TopicInfo", struct=TopicInfo, compact=True
+        ),
+        kipwire.Field(
+            "copartition_groups", "CopartitionGroups", "[]CopartitionGroup", struct=CopartitionGroup, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -330,8 +334,8 @@ class StreamsGroupTopologyValue(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("epoch", "Epoch", "int32", default=0),
-        Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
+        kipwire.Field("epoch", "Epoch", "int32", default=0),
+        kipwire.Field("subtopologies", "Subtopologies", "[]Subtopology", struct=Subtopology, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 
 __all__ = ["TaskId", "SubscriptionInfoData"]
@@ -31,8 +31,8 @@ class TaskId(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_group_id", "topicGroupId", "int32", default=0),
-        Field("partition", "partition", "int32", default=0),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,10 +77,10 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "version", "int32", default=0),
-        Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        Field("prev_tasks", "prevTasks", "[]TaskId", struct=TaskId),
-        Field("standby_tasks", "standbyTasks", "[]TaskId", struct=TaskId),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("prev_tasks", "prevTasks", "[]TaskId", struct=TaskId),
+        kipwire.Field("standby_tasks", "standbyTasks", "[]TaskId", struct=TaskId),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import as_bytes, encode_text
 
@@ -40,10 +40,10 @@ class TaskOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_group_id", "topicGroupId", "int32", default=0),
-        Field("partition", "partition", "int32", default=0),
-        Field("offset_sum", "offsetSum", "int64", default=0),
-        Field("named_topology", "namedTopology", "string", default="", nullable=True),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
+        kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
+        kipwire.Field("named_topology", "namedTopology", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -89,8 +89,8 @@ class ClientTag(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "key", "bytes", default=b""),
-        Field("value", "value", "bytes", default=b""),
+        kipwire.Field("key", "key", "bytes", default=b""),
+        kipwire.Field("value", "value", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -156,14 +156,14 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "version", "int32", default=0),
-        Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
-        Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        Field("user_end_point", "userEndPoint", "bytes", default=b""),
-        Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", struct=TaskOffsetSum),
-        Field("unique_field", "uniqueField", "int8", default=0),
-        Field("error_code", "errorCode", "int32", default=0),
-        Field("client_tags", "clientTags", "[]ClientTag", struct=ClientTag),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", struct=TaskOffsetSum),
+        kipwire.Field("unique_field", "uniqueField", "int8", default=0),
+        kipwire.Field("error_code", "errorCode", "int32", default=0),
+        kipwire.Field("client_tags", "clientTags", "[]ClientTag", struct=ClientTag),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

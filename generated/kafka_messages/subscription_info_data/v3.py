@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import as_bytes
 
@@ -33,8 +33,8 @@ class TaskId(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_group_id", "topicGroupId", "int32", default=0),
-        Field("partition", "partition", "int32", default=0),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -83,12 +83,12 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "version", "int32", default=0),
-        Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
-        Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        Field("prev_tasks", "prevTasks", "[]TaskId", struct=TaskId),
-        Field("standby_tasks", "standbyTasks", "[]TaskId", struct=TaskId),
-        Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("prev_tasks", "prevTasks", "[]TaskId", struct=TaskId),
+        kipwire.Field("standby_tasks", "standbyTasks", "[]TaskId", struct=TaskId),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

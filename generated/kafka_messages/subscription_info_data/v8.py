@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import as_bytes
 
@@ -37,8 +37,8 @@ class PartitionToOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition", "partition", "int32", default=0),
-        Field("offset_sum", "offsetSum", "int64", default=0),
+        kipwire.Field("partition", "partition", "int32", default=0),
+        kipwire.Field("offset_sum", "offsetSum", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -72,8 +72,10 @@ class TaskOffsetSum(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic_group_id", "topicGroupId", "int32", default=0),
-        Field("partition_to_offset_sum", "partitionToOffsetSum", "[]PartitionToOffsetSum", struct=PartitionToOffsetSum),
+        kipwire.Field("topic_group_id", "topicGroupId", "int32", default=0),
+        kipwire.Field(
+            "partition_to_offset_sum", "partitionToOffsetSum", "[]PartitionToOffsetSum", struct=PartitionToOffsetSum
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -120,12 +122,12 @@ class SubscriptionInfoData(kipwire.Message):
     MAX_VERSION = 11
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "version", "int32", default=0),
-        Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
-        Field("process_id", "processId", "uuid", default=ZERO_UUID),
-        Field("user_end_point", "userEndPoint", "bytes", default=b""),
-        Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", struct=TaskOffsetSum),
-        Field("unique_field", "uniqueField", "int8", default=0),
+        kipwire.Field("version", "version", "int32", default=0),
+        kipwire.Field("latest_supported_version", "latestSupportedVersion", "int32", default=-1),
+        kipwire.Field("process_id", "processId", "uuid", default=ZERO_UUID),
+        kipwire.Field("user_end_point", "userEndPoint", "bytes", default=b""),
+        kipwire.Field("task_offset_sums", "taskOffsetSums", "[]TaskOffsetSum", struct=TaskOffsetSum),
+        kipwire.Field("unique_field", "uniqueField", "int8", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

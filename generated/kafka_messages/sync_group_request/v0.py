@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["SyncGroupRequestAssignment", "SyncGroupRequest"]
@@ -32,8 +32,8 @@ class SyncGroupRequestAssignment(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("member_id", "MemberId", "string", default=""),
-        Field("assignment", "Assignment", "bytes", default=b""),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -90,10 +90,10 @@ class SyncGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("generation_id", "GenerationId", "int32", default=0),
-        Field("member_id", "MemberId", "string", default=""),
-        Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", struct=SyncGroupRequestAssignment),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default=""),
+        kipwire.Field("assignments", "Assignments", "[]SyncGroupRequestAssignment", struct=SyncGroupRequestAssignment),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

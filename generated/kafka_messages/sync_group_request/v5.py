@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -29,8 +29,8 @@ class SyncGroupRequestAssignment(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("assignment", "Assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -108,13 +108,17 @@ class SyncGroupRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
-        Field("generation_id", "GenerationId", "int32", default=0),
-        Field("member_id", "MemberId", "string", default="", compact=True),
-        Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
-        Field("protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field(
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True, entity_type="groupId"),
+        kipwire.Field("generation_id", "GenerationId", "int32", default=0),
+        kipwire.Field("member_id", "MemberId", "string", default="", compact=True),
+        kipwire.Field("group_instance_id", "GroupInstanceId", "string", default=None, nullable=True, compact=True),
+        kipwire.Field(
+            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field(
+            "protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field(
             "assignments",
             "Assignments",
             "[]SyncGroupRequestAssignment",

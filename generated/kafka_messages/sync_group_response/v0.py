@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["SyncGroupResponse"]
@@ -33,8 +32,8 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("assignment", "Assignment", "bytes", default=b""),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

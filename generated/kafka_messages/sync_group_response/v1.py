@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["SyncGroupResponse"]
@@ -35,9 +34,9 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("assignment", "Assignment", "bytes", default=b""),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b""),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

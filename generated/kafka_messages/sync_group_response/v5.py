@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -40,11 +39,15 @@ class SyncGroupResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("assignment", "Assignment", "bytes", default=b"", compact=True),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field(
+            "protocol_type", "ProtocolType", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field(
+            "protocol_name", "ProtocolName", "string", default=None, nullable=True, compact=True, ignorable=True
+        ),
+        kipwire.Field("assignment", "Assignment", "bytes", default=b"", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

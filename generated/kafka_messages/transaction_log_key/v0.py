@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["TransactionLogKey"]
@@ -30,7 +29,7 @@ class TransactionLogKey(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = False
-    FIELDS = (Field("transactional_id", "TransactionalId", "string", default=""),)
+    FIELDS = (kipwire.Field("transactional_id", "TransactionalId", "string", default=""),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, transactional_id: str = "") -> None:

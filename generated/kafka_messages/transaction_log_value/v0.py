@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["PartitionsSchema", "TransactionLogValue"]
@@ -33,8 +33,8 @@ class PartitionsSchema(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default=""),
-        Field("partition_ids", "PartitionIds", "[]int32"),
+        kipwire.Field("topic", "Topic", "string", default=""),
+        kipwire.Field("partition_ids", "PartitionIds", "[]int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,19 +92,19 @@ class TransactionLogValue(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
-        Field("transaction_status", "TransactionStatus", "int8", default=0),
-        Field(
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_status", "TransactionStatus", "int8", default=0),
+        kipwire.Field(
             "transaction_partitions",
             "TransactionPartitions",
             "[]PartitionsSchema",
             struct=PartitionsSchema,
             nullable=True,
         ),
-        Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
-        Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
+        kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
+        kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, tag_section, write_size, write_string_size
 
@@ -34,8 +34,8 @@ class PartitionsSchema(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic", "Topic", "string", default="", compact=True),
-        Field("partition_ids", "PartitionIds", "[]int32", compact=True),
+        kipwire.Field("topic", "Topic", "string", default="", compact=True),
+        kipwire.Field("partition_ids", "PartitionIds", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -114,14 +114,14 @@ class TransactionLogValue(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0),
-        Field("previous_producer_id", "PreviousProducerId", "int64", default=-1, tag=0),
-        Field("next_producer_id", "NextProducerId", "int64", default=-1, tag=1),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("next_producer_epoch", "NextProducerEpoch", "int16", default=-1, tag=3),
-        Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
-        Field("transaction_status", "TransactionStatus", "int8", default=0),
-        Field(
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0),
+        kipwire.Field("previous_producer_id", "PreviousProducerId", "int64", default=-1, tag=0),
+        kipwire.Field("next_producer_id", "NextProducerId", "int64", default=-1, tag=1),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("next_producer_epoch", "NextProducerEpoch", "int16", default=-1, tag=3),
+        kipwire.Field("transaction_timeout_ms", "TransactionTimeoutMs", "int32", default=0),
+        kipwire.Field("transaction_status", "TransactionStatus", "int8", default=0),
+        kipwire.Field(
             "transaction_partitions",
             "TransactionPartitions",
             "[]PartitionsSchema",
@@ -129,9 +129,9 @@ class TransactionLogValue(kipwire.Message):
             nullable=True,
             compact=True,
         ),
-        Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
-        Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
-        Field("client_transaction_version", "ClientTransactionVersion", "int16", default=0, tag=2),
+        kipwire.Field("transaction_last_update_timestamp_ms", "TransactionLastUpdateTimestampMs", "int64", default=0),
+        kipwire.Field("transaction_start_timestamp_ms", "TransactionStartTimestampMs", "int64", default=0),
+        kipwire.Field("client_transaction_version", "ClientTransactionVersion", "int16", default=0, tag=2),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

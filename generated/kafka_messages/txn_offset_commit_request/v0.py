@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import encode_text
 
 __all__ = ["TxnOffsetCommitRequestPartition", "TxnOffsetCommitRequestTopic", "TxnOffsetCommitRequest"]
@@ -33,9 +33,9 @@ class TxnOffsetCommitRequestPartition(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("committed_offset", "CommittedOffset", "int64", default=0),
-        Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("committed_offset", "CommittedOffset", "int64", default=0),
+        kipwire.Field("committed_metadata", "CommittedMetadata", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -80,8 +80,10 @@ class TxnOffsetCommitRequestTopic(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
-        Field("partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", struct=TxnOffsetCommitRequestPartition),
+        kipwire.Field("name", "Name", "string", default="", ignorable=True, entity_type="topicName"),
+        kipwire.Field(
+            "partitions", "Partitions", "[]TxnOffsetCommitRequestPartition", struct=TxnOffsetCommitRequestPartition
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -131,11 +133,11 @@ class TxnOffsetCommitRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
-        Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", struct=TxnOffsetCommitRequestTopic),
+        kipwire.Field("transactional_id", "TransactionalId", "string", default="", entity_type="transactionalId"),
+        kipwire.Field("group_id", "GroupId", "string", default="", entity_type="groupId"),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("topics", "Topics", "[]TxnOffsetCommitRequestTopic", struct=TxnOffsetCommitRequestTopic),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["UnfenceBrokerRecord"]
@@ -33,8 +32,8 @@ class UnfenceBrokerRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("id", "Id", "int32", default=0, entity_type="brokerId"),
-        Field("epoch", "Epoch", "int64", default=0),
+        kipwire.Field("id", "Id", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("epoch", "Epoch", "int64", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

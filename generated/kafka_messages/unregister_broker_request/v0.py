@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["UnregisterBrokerRequest"]
@@ -31,7 +30,7 @@ class UnregisterBrokerRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
+    FIELDS = (kipwire.Field("broker_id", "BrokerId", "int32", default=0, entity_type="brokerId"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: int = 0) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["UnregisterControllerRecord"]
@@ -30,7 +29,7 @@ class UnregisterControllerRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("controller_id", "ControllerId", "int32", default=0),)
+    FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, controller_id: int = 0) -> None:

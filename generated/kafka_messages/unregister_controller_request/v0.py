@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["UnregisterControllerRequest"]
@@ -32,7 +31,7 @@ class UnregisterControllerRequest(kipwire.Message):
     MAX_VERSION = 0
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("controller_id", "ControllerId", "int32", default=0),)
+    FIELDS = (kipwire.Field("controller_id", "ControllerId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, controller_id: int = 0) -> None:

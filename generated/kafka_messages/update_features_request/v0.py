@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -33,9 +33,9 @@ class FeatureUpdateKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("feature", "Feature", "string", default="", compact=True, map_key=True),
-        Field("max_version_level", "MaxVersionLevel", "int16", default=0),
-        Field("allow_downgrade", "AllowDowngrade", "bool", default=False),
+        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("allow_downgrade", "AllowDowngrade", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -95,8 +95,8 @@ class UpdateFeaturesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

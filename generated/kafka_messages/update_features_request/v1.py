@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_string_size
 
@@ -35,9 +35,9 @@ class FeatureUpdateKey(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("feature", "Feature", "string", default="", compact=True, map_key=True),
-        Field("max_version_level", "MaxVersionLevel", "int16", default=0),
-        Field("upgrade_type", "UpgradeType", "int8", default=1),
+        kipwire.Field("feature", "Feature", "string", default="", compact=True, map_key=True),
+        kipwire.Field("max_version_level", "MaxVersionLevel", "int16", default=0),
+        kipwire.Field("upgrade_type", "UpgradeType", "int8", default=1),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,9 +97,9 @@ class UpdateFeaturesRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("timeout_ms", "timeoutMs", "int32", default=60000),
-        Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
-        Field("validate_only", "ValidateOnly", "bool", default=False),
+        kipwire.Field("timeout_ms", "timeoutMs", "int32", default=60000),
+        kipwire.Field("feature_updates", "FeatureUpdates", "[]FeatureUpdateKey", struct=FeatureUpdateKey, compact=True),
+        kipwire.Field("validate_only", "ValidateOnly", "bool", default=False),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

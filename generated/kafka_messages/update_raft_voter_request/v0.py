@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -34,9 +34,9 @@ class Listener(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -97,8 +97,8 @@ class KRaftVersionFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -146,12 +146,14 @@ class UpdateRaftVoterRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
-        Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
-        Field("voter_id", "VoterId", "int32", default=0),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
-        Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature),
+        kipwire.Field("cluster_id", "ClusterId", "string", default="", nullable=True, compact=True),
+        kipwire.Field("current_leader_epoch", "CurrentLeaderEpoch", "int32", default=0),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("listeners", "Listeners", "[]Listener", struct=Listener, compact=True),
+        kipwire.Field(
+            "kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

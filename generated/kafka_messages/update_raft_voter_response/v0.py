@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_struct, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["CurrentLeader", "UpdateRaftVoterResponse"]
@@ -33,10 +33,10 @@ class CurrentLeader(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=-1, entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -92,9 +92,9 @@ class UpdateRaftVoterResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("current_leader", "CurrentLeader", "CurrentLeader", struct=CurrentLeader, tag=0),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("current_leader", "CurrentLeader", "CurrentLeader", struct=CurrentLeader, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, as_bytes, encode_text, read_size, read_string_size, read_tag_section, tag_section
 from kipwire.wire import write_size, write_string_size
 
@@ -42,12 +41,12 @@ class UserScramCredentialRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True),
-        Field("mechanism", "Mechanism", "int8", default=0),
-        Field("salt", "Salt", "bytes", default=b"", compact=True),
-        Field("stored_key", "StoredKey", "bytes", default=b"", compact=True),
-        Field("server_key", "ServerKey", "bytes", default=b"", compact=True),
-        Field("iterations", "Iterations", "int32", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True),
+        kipwire.Field("mechanism", "Mechanism", "int8", default=0),
+        kipwire.Field("salt", "Salt", "bytes", default=b"", compact=True),
+        kipwire.Field("stored_key", "StoredKey", "bytes", default=b"", compact=True),
+        kipwire.Field("server_key", "ServerKey", "bytes", default=b"", compact=True),
+        kipwire.Field("iterations", "Iterations", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

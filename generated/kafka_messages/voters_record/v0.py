@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, read_struct, write_compact_structs, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -36,9 +36,9 @@ class Endpoint(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, map_key=True),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "uint16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "uint16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -99,8 +99,8 @@ class KRaftVersionFeature(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
-        Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
+        kipwire.Field("min_supported_version", "MinSupportedVersion", "int16", default=0),
+        kipwire.Field("max_supported_version", "MaxSupportedVersion", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -135,10 +135,12 @@ class Voter(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
-        Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
-        Field("endpoints", "Endpoints", "[]Endpoint", struct=Endpoint, compact=True),
-        Field("kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature),
+        kipwire.Field("voter_id", "VoterId", "int32", default=0, entity_type="brokerId"),
+        kipwire.Field("voter_directory_id", "VoterDirectoryId", "uuid", default=ZERO_UUID),
+        kipwire.Field("endpoints", "Endpoints", "[]Endpoint", struct=Endpoint, compact=True),
+        kipwire.Field(
+            "kraft_version_feature", "KRaftVersionFeature", "KRaftVersionFeature", struct=KRaftVersionFeature
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -193,8 +195,8 @@ class VotersRecord(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = True
     FIELDS = (
-        Field("version", "Version", "int16", default=0),
-        Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
+        kipwire.Field("version", "Version", "int16", default=0),
+        kipwire.Field("voters", "Voters", "[]Voter", struct=Voter, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import uuid
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, uuid_from
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
@@ -36,10 +36,10 @@ class StateBatch(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("first_offset", "FirstOffset", "int64", default=0),
-        Field("last_offset", "LastOffset", "int64", default=0),
-        Field("delivery_state", "DeliveryState", "int8", default=0),
-        Field("delivery_count", "DeliveryCount", "int16", default=0),
+        kipwire.Field("first_offset", "FirstOffset", "int64", default=0),
+        kipwire.Field("last_offset", "LastOffset", "int64", default=0),
+        kipwire.Field("delivery_state", "DeliveryState", "int8", default=0),
+        kipwire.Field("delivery_count", "DeliveryCount", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -87,11 +87,11 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("state_epoch", "StateEpoch", "int32", default=0),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=0),
-        Field("start_offset", "StartOffset", "int64", default=0),
-        Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("state_epoch", "StateEpoch", "int32", default=0),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=0),
+        kipwire.Field("start_offset", "StartOffset", "int64", default=0),
+        kipwire.Field("state_batches", "StateBatches", "[]StateBatch", struct=StateBatch, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -136,8 +136,8 @@ class WriteStateData(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
-        Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
+        kipwire.Field("topic_id", "TopicId", "uuid", default=ZERO_UUID),
+        kipwire.Field("partitions", "Partitions", "[]PartitionData", struct=PartitionData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -180,8 +180,8 @@ class WriteShareGroupStateRequest(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
     FIELDS = (
-        Field("group_id", "GroupId", "string", default="", compact=True),
-        Field("topics", "Topics", "[]WriteStateData", struct=WriteStateData, compact=True),
+        kipwire.Field("group_id", "GroupId", "string", default="", compact=True),
+        kipwire.Field("topics", "Topics", "[]WriteStateData", struct=WriteStateData, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_INT32, UNPACK_INT32, as_list, encode_text, read_size
 from kipwire.wire import read_string_size, read_tag_section, tag_section, write_size, write_string_size
 
@@ -30,8 +30,8 @@ class WritableTxnMarkerTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field("partition_indexes", "PartitionIndexes", "[]int32", compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -93,11 +93,11 @@ class WritableTxnMarker(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=0),
-        Field("transaction_result", "TransactionResult", "bool", default=False),
-        Field("topics", "Topics", "[]WritableTxnMarkerTopic", struct=WritableTxnMarkerTopic, compact=True),
-        Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=0),
+        kipwire.Field("transaction_result", "TransactionResult", "bool", default=False),
+        kipwire.Field("topics", "Topics", "[]WritableTxnMarkerTopic", struct=WritableTxnMarkerTopic, compact=True),
+        kipwire.Field("coordinator_epoch", "CoordinatorEpoch", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -152,7 +152,7 @@ class WriteTxnMarkersRequest(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 2
     FLEXIBLE = True
-    FIELDS = (Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker, compact=True),)
+    FIELDS = (kipwire.Field("markers", "Markers", "[]WritableTxnMarker", struct=WritableTxnMarker, compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, markers: list[WritableTxnMarker] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = [
@@ -34,8 +34,8 @@ class WritableTxnMarkerPartitionResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("partition_index", "PartitionIndex", "int32", default=0),
-        Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -73,8 +73,8 @@ class WritableTxnMarkerTopicResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
-        Field(
+        kipwire.Field("name", "Name", "string", default="", compact=True, entity_type="topicName"),
+        kipwire.Field(
             "partitions",
             "Partitions",
             "[]WritableTxnMarkerPartitionResult",
@@ -124,8 +124,10 @@ class WritableTxnMarkerResult(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
-        Field("topics", "Topics", "[]WritableTxnMarkerTopicResult", struct=WritableTxnMarkerTopicResult, compact=True),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=0, entity_type="producerId"),
+        kipwire.Field(
+            "topics", "Topics", "[]WritableTxnMarkerTopicResult", struct=WritableTxnMarkerTopicResult, compact=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -164,7 +166,9 @@ class WriteTxnMarkersResponse(kipwire.Message):
     MAX_VERSION = 2
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
-    FIELDS = (Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult, compact=True),)
+    FIELDS = (
+        kipwire.Field("markers", "Markers", "[]WritableTxnMarkerResult", struct=WritableTxnMarkerResult, compact=True),
+    )
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, markers: list[WritableTxnMarkerResult] = DEFAULT) -> None:

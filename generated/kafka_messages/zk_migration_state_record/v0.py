@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ZkMigrationStateRecord"]
@@ -32,7 +31,7 @@ class ZkMigrationStateRecord(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 0
     FLEXIBLE = True
-    FIELDS = (Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
+    FIELDS = (kipwire.Field("zk_migration_state", "ZkMigrationState", "int8", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, zk_migration_state: int = 0) -> None:

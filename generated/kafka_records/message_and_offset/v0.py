@@ -8,7 +8,6 @@ import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["MessageAndOffset"]
@@ -51,16 +50,16 @@ class MessageAndOffset(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "Offset", "int64", default=0),
-        Field("message_size", "MessageSize", "int32", role="size"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        Field("magic", "Magic", "int8", role="constant", default=0),
-        Field("attributes", "Attributes", "int8", role="bits"),
-        Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
-        Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
-        Field("unused_bits", "UnusedBits", "int8", default=0, bits=4, bit=4),
-        Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("message_size", "MessageSize", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=0),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("unused_bits", "UnusedBits", "int8", default=0, bits=4, bit=4),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,6 @@ import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["RecordBatch"]
@@ -63,26 +62,26 @@ class RecordBatch(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("base_offset", "BaseOffset", "int64", default=0),
-        Field("batch_length", "BatchLength", "int32", role="size"),
-        Field("partition_leader_epoch", "PartitionLeaderEpoch", "int32", default=-1),
-        Field("magic", "Magic", "int8", role="constant", default=2),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32c", start="attributes"),
-        Field("attributes", "Attributes", "int16", role="bits"),
-        Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
-        Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
-        Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
-        Field("is_control", "IsControl", "bool", default=False, bit=5),
-        Field("has_delete_horizon", "HasDeleteHorizon", "bool", default=False, bit=6),
-        Field("unused_bits", "UnusedBits", "int16", default=0, bits=9, bit=7),
-        Field("last_offset_delta", "LastOffsetDelta", "int32", default=0),
-        Field("base_timestamp", "BaseTimestamp", "int64", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("producer_id", "ProducerId", "int64", default=-1),
-        Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
-        Field("base_sequence", "BaseSequence", "int32", default=-1),
-        Field("records_count", "RecordsCount", "int32", default=0),
-        Field("records", "Records", "bytes", default=b"", prefix="rest"),
+        kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
+        kipwire.Field("batch_length", "BatchLength", "int32", role="size"),
+        kipwire.Field("partition_leader_epoch", "PartitionLeaderEpoch", "int32", default=-1),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32c", start="attributes"),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=5),
+        kipwire.Field("has_delete_horizon", "HasDeleteHorizon", "bool", default=False, bit=6),
+        kipwire.Field("unused_bits", "UnusedBits", "int16", default=0, bits=9, bit=7),
+        kipwire.Field("last_offset_delta", "LastOffsetDelta", "int32", default=0),
+        kipwire.Field("base_timestamp", "BaseTimestamp", "int64", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("producer_id", "ProducerId", "int64", default=-1),
+        kipwire.Field("producer_epoch", "ProducerEpoch", "int16", default=-1),
+        kipwire.Field("base_sequence", "BaseSequence", "int32", default=-1),
+        kipwire.Field("records_count", "RecordsCount", "int32", default=0),
+        kipwire.Field("records", "Records", "bytes", default=b"", prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

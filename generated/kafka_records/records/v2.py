@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.varints import VARINTS
 from kipwire.wire import as_bytes, as_list, encode_text, read_varint, write_packed
 
@@ -28,8 +28,8 @@ class RecordHeader(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "string", default="", prefix="varint"),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
+        kipwire.Field("key", "Key", "string", default="", prefix="varint"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -105,13 +105,13 @@ class Record(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("length", "Length", "int32", encoding="packed32", role="size"),
-        Field("attributes", "Attributes", "int8", default=0),
-        Field("timestamp_delta", "TimestampDelta", "int64", default=0, encoding="packed64"),
-        Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="packed32"),
-        Field("key", "Key", "bytes", default=None, nullable=True, prefix="varint"),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
-        Field("headers", "Headers", "[]RecordHeader", struct=RecordHeader, prefix="varint"),
+        kipwire.Field("length", "Length", "int32", encoding="packed32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", default=0),
+        kipwire.Field("timestamp_delta", "TimestampDelta", "int64", default=0, encoding="packed64"),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="packed32"),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="varint"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="varint"),
+        kipwire.Field("headers", "Headers", "[]RecordHeader", struct=RecordHeader, prefix="varint"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -291,7 +291,7 @@ class Records(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (Field("records", "Records", "[]Record", struct=Record, prefix="rest"),)
+    FIELDS = (kipwire.Field("records", "Records", "[]Record", struct=Record, prefix="rest"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, records: list[Record] = DEFAULT) -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes, encode_text
 
 __all__ = ["CommonRequestFields"]
@@ -41,12 +40,12 @@ class CommonRequestFields(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("request_type_id", "RequestTypeId", "int16", default=0),
-        Field("version_id", "VersionId", "int16", default=0),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("client_id", "ClientId", "string", default="", prefix="int16"),
-        Field("body", "Body", "bytes", default=b"", prefix="rest"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

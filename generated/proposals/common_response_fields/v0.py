@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import as_bytes
 
 __all__ = ["CommonResponseFields"]
@@ -38,11 +37,11 @@ class CommonResponseFields(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("version_id", "VersionId", "int16", default=0),
-        Field("error", "Error", "int16", default=0),
-        Field("body", "Body", "bytes", default=b"", prefix="rest"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("body", "Body", "bytes", default=b"", prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

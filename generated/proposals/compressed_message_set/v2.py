@@ -8,7 +8,6 @@ import typing
 
 import kipwire
 from kipwire import checksums
-from kipwire.structs import Field
 from kipwire.wire import BOOL_BYTE, as_bytes
 
 __all__ = ["CompressedMessageSet"]
@@ -53,20 +52,20 @@ class CompressedMessageSet(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "Offset", "int64", default=0),
-        Field("length", "Length", "int32", role="size"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        Field("magic", "Magic", "int8", role="constant", default=2),
-        Field("attributes", "Attributes", "int16", role="bits"),
-        Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
-        Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
-        Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
-        Field("offset_delta", "OffsetDelta", "int32", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("pid", "Pid", "int64", default=0),
-        Field("epoch", "Epoch", "int16", default=0),
-        Field("sequence", "Sequence", "int32", default=0),
-        Field("compressed_messages", "CompressedMessages", "bytes", default=b"", prefix="rest"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("length", "Length", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("pid", "Pid", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("sequence", "Sequence", "int32", default=0),
+        kipwire.Field("compressed_messages", "CompressedMessages", "bytes", default=b"", prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["ControlMessageKey"]
 
@@ -31,8 +30,8 @@ class ControlMessageKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "Version", "int16", role="constant", default=0),
-        Field("control_message_type", "ControlMessageType", "int16", default=0),
+        kipwire.Field("version", "Version", "int16", role="constant", default=0),
+        kipwire.Field("control_message_type", "ControlMessageType", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, read_upacked_array, read_upacked_run, tag_section, write_size
 from kipwire.wire import write_string_size, write_upacked_array, write_upacked_run
@@ -38,10 +38,10 @@ class EncodedMetadataBroker(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
-        Field("host", "Host", "string", default="", compact=True),
-        Field("port", "Port", "int32", default=0),
-        Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("node_id", "NodeId", "int32", default=0, map_key=True, entity_type="brokerId"),
+        kipwire.Field("host", "Host", "string", default="", compact=True),
+        kipwire.Field("port", "Port", "int32", default=0),
+        kipwire.Field("rack", "Rack", "string", default=None, nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -115,13 +115,15 @@ class EncodedMetadataPartition(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
-        Field("partition_index", "PartitionIndex", "int32", default=0, encoding="upacked32"),
-        Field("leader_id", "LeaderId", "int32", default=0, encoding="upacked32", entity_type="brokerId"),
-        Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="upacked32", ignorable=True),
-        Field("replica_nodes", "ReplicaNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"),
-        Field("isr_nodes", "IsrNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"),
-        Field(
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0, encoding="upacked16"),
+        kipwire.Field("partition_index", "PartitionIndex", "int32", default=0, encoding="upacked32"),
+        kipwire.Field("leader_id", "LeaderId", "int32", default=0, encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field("leader_epoch", "LeaderEpoch", "int32", default=-1, encoding="upacked32", ignorable=True),
+        kipwire.Field(
+            "replica_nodes", "ReplicaNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"
+        ),
+        kipwire.Field("isr_nodes", "IsrNodes", "[]int32", compact=True, encoding="upacked32", entity_type="brokerId"),
+        kipwire.Field(
             "offline_replicas",
             "OfflineReplicas",
             "[]int32",
@@ -225,11 +227,13 @@ class EncodedMetadataTopic(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("error_code", "ErrorCode", "int16", default=0),
-        Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
-        Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
-        Field("partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition, compact=True),
-        Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("error_code", "ErrorCode", "int16", default=0),
+        kipwire.Field("name", "Name", "string", default="", compact=True, map_key=True, entity_type="topicName"),
+        kipwire.Field("is_internal", "IsInternal", "bool", default=False, ignorable=True),
+        kipwire.Field(
+            "partitions", "Partitions", "[]EncodedMetadataPartition", struct=EncodedMetadataPartition, compact=True
+        ),
+        kipwire.Field("topic_authorized_operations", "TopicAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -304,12 +308,12 @@ class EncodedMetadata(kipwire.Message):
     MAX_VERSION = 13
     FLEXIBLE = True
     FIELDS = (
-        Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
-        Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker, compact=True),
-        Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
-        Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
-        Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic, compact=True),
-        Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
+        kipwire.Field("throttle_time_ms", "ThrottleTimeMs", "int32", default=0, ignorable=True),
+        kipwire.Field("brokers", "Brokers", "[]EncodedMetadataBroker", struct=EncodedMetadataBroker, compact=True),
+        kipwire.Field("cluster_id", "ClusterId", "string", default=None, nullable=True, compact=True, ignorable=True),
+        kipwire.Field("controller_id", "ControllerId", "int32", default=-1, ignorable=True, entity_type="brokerId"),
+        kipwire.Field("topics", "Topics", "[]EncodedMetadataTopic", struct=EncodedMetadataTopic, compact=True),
+        kipwire.Field("cluster_authorized_operations", "ClusterAuthorizedOperations", "int32", default=-2147483648),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

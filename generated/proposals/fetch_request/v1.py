@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_list, encode_text
 
 __all__ = ["PartitionOffsetData", "OffsetData", "FetchRequest"]
@@ -36,9 +36,9 @@ class PartitionOffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("offset", "Offset", "int32", default=0),
-        Field("fetch_size", "FetchSize", "int32", default=0),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int32", default=0),
+        kipwire.Field("fetch_size", "FetchSize", "int32", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,8 +66,8 @@ class OffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", prefix="int16"),
-        Field(
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
+        kipwire.Field(
             "partition_offsets", "PartitionOffsets", "[]PartitionOffsetData", struct=PartitionOffsetData, prefix="int16"
         ),
     )
@@ -144,15 +144,15 @@ class FetchRequest(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("request_type_id", "RequestTypeId", "int16", default=0),
-        Field("version_id", "VersionId", "int16", role="constant", default=1),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("client_id", "ClientId", "string", default="", prefix="int16"),
-        Field("replica_id", "ReplicaId", "int32", default=-1),
-        Field("max_wait", "MaxWait", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("topic_offsets", "TopicOffsets", "[]OffsetData", struct=OffsetData, prefix="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
+        kipwire.Field("max_wait", "MaxWait", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", struct=OffsetData, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

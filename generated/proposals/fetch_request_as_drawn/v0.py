@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT32, UNPACK_INT32, as_list, encode_text
 
 __all__ = ["OffsetData", "FetchRequestAsDrawn"]
@@ -34,9 +34,9 @@ class OffsetData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", prefix="int16"),
-        Field("partitions", "Partitions", "[]int32", prefix="int16"),
-        Field("offsets", "Offsets", "[]int32", prefix="int16", same_length_as="partitions"),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
+        kipwire.Field("partitions", "Partitions", "[]int32", prefix="int16"),
+        kipwire.Field("offsets", "Offsets", "[]int32", prefix="int16", same_length_as="partitions"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -123,15 +123,15 @@ class FetchRequestAsDrawn(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("request_type_id", "RequestTypeId", "int16", default=0),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("version_id", "VersionId", "int16", role="constant", default=0),
-        Field("client_id", "ClientId", "string", default="", prefix="int16"),
-        Field("replica_id", "ReplicaId", "int32", default=-1),
-        Field("max_wait", "MaxWait", "int32", default=0),
-        Field("min_bytes", "MinBytes", "int32", default=0),
-        Field("topic_offsets", "TopicOffsets", "[]OffsetData", struct=OffsetData, prefix="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
+        kipwire.Field("max_wait", "MaxWait", "int32", default=0),
+        kipwire.Field("min_bytes", "MinBytes", "int32", default=0),
+        kipwire.Field("topic_offsets", "TopicOffsets", "[]OffsetData", struct=OffsetData, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

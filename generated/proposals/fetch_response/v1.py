@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_bytes, as_list, encode_text
 
 __all__ = ["PartitionData", "TopicData", "FetchResponse"]
@@ -36,10 +36,10 @@ class PartitionData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("partition", "Partition", "int32", default=0),
-        Field("error", "Error", "int32", default=0),
-        Field("offset", "Offset", "int64", default=0),
-        Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
+        kipwire.Field("partition", "Partition", "int32", default=0),
+        kipwire.Field("error", "Error", "int32", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("messages", "Messages", "bytes", default=b"", prefix="int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -77,8 +77,8 @@ class TopicData(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("topic", "Topic", "string", default="", prefix="int16"),
-        Field("partition_data", "PartitionData", "[]PartitionData", struct=PartitionData, prefix="int16"),
+        kipwire.Field("topic", "Topic", "string", default="", prefix="int16"),
+        kipwire.Field("partition_data", "PartitionData", "[]PartitionData", struct=PartitionData, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -147,11 +147,11 @@ class FetchResponse(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("global_error", "GlobalError", "int16", default=0),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("version_id", "VersionId", "int16", role="constant", default=1),
-        Field("data", "Data", "[]TopicData", struct=TopicData, prefix="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("global_error", "GlobalError", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("data", "Data", "[]TopicData", struct=TopicData, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_structs, write_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 
 __all__ = ["Foo", "FooResponse"]
 
@@ -25,7 +25,7 @@ class Foo(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("baz", "Baz", "int16", default=0),)
+    FIELDS = (kipwire.Field("baz", "Baz", "int16", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, baz: int = 0) -> None:
@@ -62,7 +62,7 @@ class FooResponse(kipwire.Message):
     MAX_VERSION = 9
     HEADER_VERSION: typing.ClassVar[int] = 0
     FLEXIBLE = False
-    FIELDS = (Field("foos", "Foos", "[]Foo", struct=Foo),)
+    FIELDS = (kipwire.Field("foos", "Foos", "[]Foo", struct=Foo),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, foos: list[Foo] = DEFAULT) -> None:

@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["Foo", "FooResponse"]
@@ -28,8 +28,8 @@ class Foo(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("bar", "Bar", "string", default="hello world", compact=True, tag=0),
-        Field("baz", "Baz", "int16", default=0),
+        kipwire.Field("bar", "Bar", "string", default="hello world", compact=True, tag=0),
+        kipwire.Field("baz", "Baz", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -98,8 +98,8 @@ class FooResponse(kipwire.Message):
     HEADER_VERSION: typing.ClassVar[int] = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("user_agent", "UserAgent", "string", default="", compact=True, tag=0),
-        Field("foos", "Foos", "[]Foo", struct=Foo, compact=True),
+        kipwire.Field("user_agent", "UserAgent", "string", default="", compact=True, tag=0),
+        kipwire.Field("foos", "Foos", "[]Foo", struct=Foo, compact=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

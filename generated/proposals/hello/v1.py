@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["Hello"]
@@ -37,10 +36,10 @@ class Hello(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("version", "Version", "int16", role="constant", default=1),
-        Field("client_id", "ClientId", "string", default="", prefix="int16"),
-        Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
-        Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
+        kipwire.Field("version", "Version", "int16", role="constant", default=1),
+        kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
+        kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
+        kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

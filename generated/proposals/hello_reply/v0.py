@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["HelloReply"]
@@ -30,7 +29,7 @@ class HelloReply(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     FLEXIBLE = False
-    FIELDS = (Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)
+    FIELDS = (kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, broker_id: str = "") -> None:

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import encode_text
 
 __all__ = ["HelloReply"]
@@ -32,8 +31,8 @@ class HelloReply(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("broker_id", "BrokerId", "string", default="", prefix="int16"),
-        Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
+        kipwire.Field("broker_id", "BrokerId", "string", default="", prefix="int16"),
+        kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire import checksums
 from kipwire.arrays import read_bounded_structs, section
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import BOOL_BYTE, as_bytes, as_list, in_order, is_in_order
 
 __all__ = ["Header", "MessageAndOffset"]
@@ -38,8 +38,8 @@ class Header(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "uint32", default=0, map_key=True),
-        Field("value", "Value", "bytes", default=b"", prefix="int32"),
+        kipwire.Field("key", "Key", "uint32", default=0, map_key=True),
+        kipwire.Field("value", "Value", "bytes", default=b"", prefix="int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -96,17 +96,17 @@ class MessageAndOffset(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "Offset", "int64", default=0),
-        Field("message_size", "MessageSize", "int32", role="size"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic_byte"),
-        Field("magic_byte", "MagicByte", "int8", role="constant", default=2),
-        Field("attributes", "Attributes", "int8", role="bits"),
-        Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
-        Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
-        Field("has_headers", "HasHeaders", "bool", role="presence", bit=4),
-        Field("timestamp", "Timestamp", "int64", default=0),
-        Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
-        Field(
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("message_size", "MessageSize", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic_byte"),
+        kipwire.Field("magic_byte", "MagicByte", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("has_headers", "HasHeaders", "bool", role="presence", bit=4),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("key", "Key", "bytes", default=None, nullable=True, prefix="int32"),
+        kipwire.Field(
             "headers",
             "Headers",
             "[]Header",
@@ -116,7 +116,7 @@ class MessageAndOffset(kipwire.Message):
             present_if="has_headers",
             sorted_by="key",
         ),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="int32"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

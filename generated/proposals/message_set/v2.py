@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire import checksums
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 
@@ -46,14 +46,14 @@ class Message(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("length", "Length", "int32", encoding="upacked32", role="size"),
-        Field("attributes", "Attributes", "int8", role="bits"),
-        Field("null_key", "NullKey", "bool", role="presence", bit=0),
-        Field("null_value", "NullValue", "bool", role="presence", bit=1),
-        Field("is_control", "IsControl", "bool", default=False, bit=2),
-        Field("timestamp", "Timestamp", "int64", default=0),
-        Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
-        Field(
+        kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("null_key", "NullKey", "bool", role="presence", bit=0),
+        kipwire.Field("null_value", "NullValue", "bool", role="presence", bit=1),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=2),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
+        kipwire.Field(
             "key",
             "Key",
             "bytes",
@@ -63,8 +63,8 @@ class Message(kipwire.Struct):
             size_only_with="value",
             absent_if="null_key",
         ),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -212,20 +212,20 @@ class MessageSet(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "Offset", "int64", default=0),
-        Field("length", "Length", "int32", role="size"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        Field("magic", "Magic", "int8", role="constant", default=2),
-        Field("attributes", "Attributes", "int16", role="bits"),
-        Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
-        Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
-        Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
-        Field("offset_delta", "OffsetDelta", "int32", default=0),
-        Field("max_timestamp", "MaxTimestamp", "int64", default=0),
-        Field("pid", "Pid", "int64", default=0),
-        Field("epoch", "Epoch", "int16", default=0),
-        Field("sequence", "Sequence", "int32", default=0),
-        Field("messages", "Messages", "[]Message", struct=Message, prefix="rest"),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("length", "Length", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
+        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
+        kipwire.Field("is_transactional", "IsTransactional", "bool", default=False, bit=4),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0),
+        kipwire.Field("max_timestamp", "MaxTimestamp", "int64", default=0),
+        kipwire.Field("pid", "Pid", "int64", default=0),
+        kipwire.Field("epoch", "Epoch", "int16", default=0),
+        kipwire.Field("sequence", "Sequence", "int32", default=0),
+        kipwire.Field("messages", "Messages", "[]Message", struct=Message, prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -9,7 +9,7 @@ import typing
 import kipwire
 from kipwire import checksums
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, as_bytes, as_list, read_upacked, read_varint, write_size, write_upacked
 
@@ -41,14 +41,14 @@ class Message(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("length", "Length", "int32", encoding="upacked32", role="size"),
-        Field("attributes", "Attributes", "int8", role="bits"),
-        Field("null_key", "NullKey", "bool", role="presence", bit=0),
-        Field("null_value", "NullValue", "bool", role="presence", bit=1),
-        Field("is_control", "IsControl", "bool", default=False, bit=2),
-        Field("timestamp", "Timestamp", "int64", default=0),
-        Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
-        Field(
+        kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
+        kipwire.Field("attributes", "Attributes", "int8", role="bits"),
+        kipwire.Field("null_key", "NullKey", "bool", role="presence", bit=0),
+        kipwire.Field("null_value", "NullValue", "bool", role="presence", bit=1),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=2),
+        kipwire.Field("timestamp", "Timestamp", "int64", default=0),
+        kipwire.Field("offset_delta", "OffsetDelta", "int32", default=0, encoding="upacked32"),
+        kipwire.Field(
             "key",
             "Key",
             "bytes",
@@ -58,8 +58,8 @@ class Message(kipwire.Struct):
             size_only_with="value",
             absent_if="null_key",
         ),
-        Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
+        kipwire.Field("value", "Value", "bytes", default=None, nullable=True, prefix="rest", absent_if="null_value"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -189,7 +189,7 @@ class Messages(kipwire.Message):
     MIN_VERSION = 2
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (Field("messages", "Messages", "[]Message", struct=Message, prefix="rest"),)
+    FIELDS = (kipwire.Field("messages", "Messages", "[]Message", struct=Message, prefix="rest"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, messages: list[Message] = DEFAULT) -> None:

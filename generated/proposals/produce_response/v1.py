@@ -7,7 +7,7 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_list
 
 __all__ = ["ProduceResponse"]
@@ -45,13 +45,13 @@ class ProduceResponse(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("version_id", "VersionId", "int16", role="constant", default=1),
-        Field("error", "Error", "int16", default=0),
-        Field("errors", "Errors", "[]int16", prefix="int16"),
-        Field("offsets", "Offsets", "[]int64", prefix="int16", same_length_as="errors"),
-        Field("acks", "Acks", "[]int16", prefix="int16", same_length_as="errors"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("errors", "Errors", "[]int16", prefix="int16"),
+        kipwire.Field("offsets", "Offsets", "[]int64", prefix="int16", same_length_as="errors"),
+        kipwire.Field("acks", "Acks", "[]int16", prefix="int16", same_length_as="errors"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

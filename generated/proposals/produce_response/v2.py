@@ -8,7 +8,7 @@ import typing
 
 import kipwire
 from kipwire.arrays import read_bounded_structs, write_elements
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.wire import as_list
 
 __all__ = ["MessageSetResult", "ProduceResponse"]
@@ -31,8 +31,8 @@ class MessageSetResult(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("offset", "Offset", "int64", default=0),
-        Field("error", "Error", "int16", default=0),
+        kipwire.Field("offset", "Offset", "int64", default=0),
+        kipwire.Field("error", "Error", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -71,11 +71,11 @@ class ProduceResponse(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("size", "Size", "int32", role="size"),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("version_id", "VersionId", "int16", role="constant", default=2),
-        Field("error", "Error", "int16", default=0),
-        Field("response_data", "ResponseData", "[]MessageSetResult", struct=MessageSetResult, prefix="int16"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=2),
+        kipwire.Field("error", "Error", "int16", default=0),
+        kipwire.Field("response_data", "ResponseData", "[]MessageSetResult", struct=MessageSetResult, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

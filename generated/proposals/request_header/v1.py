@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import ONE_BYTE, encode_text, read_string_size, read_tag_section, tag_section, write_string_size
 
 __all__ = ["RequestHeader"]
@@ -35,10 +34,10 @@ class RequestHeader(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = True
     FIELDS = (
-        Field("request_api_key", "RequestApiKey", "int16", default=0),
-        Field("request_api_version", "RequestApiVersion", "int16", default=0),
-        Field("correlation_id", "CorrelationId", "int32", default=0),
-        Field("client_id", "ClientId", "string", default="", nullable=True, compact=True, ignorable=True),
+        kipwire.Field("request_api_key", "RequestApiKey", "int16", default=0),
+        kipwire.Field("request_api_version", "RequestApiVersion", "int16", default=0),
+        kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
+        kipwire.Field("client_id", "ClientId", "string", default="", nullable=True, compact=True, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 

@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 from kipwire.wire import read_tag_section, tag_section
 
 __all__ = ["ResponseHeader"]
@@ -30,7 +29,7 @@ class ResponseHeader(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 1
     FLEXIBLE = True
-    FIELDS = (Field("correlation_id", "CorrelationId", "int32", default=0),)
+    FIELDS = (kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, correlation_id: int = 0) -> None:

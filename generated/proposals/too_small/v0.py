@@ -7,7 +7,6 @@ import struct
 import typing
 
 import kipwire
-from kipwire.structs import Field
 
 __all__ = ["TooSmall"]
 
@@ -31,7 +30,7 @@ class TooSmall(kipwire.Message):
     MIN_VERSION = 0
     MAX_VERSION = 2
     FLEXIBLE = False
-    FIELDS = (Field("too_small", "tooSmall", "int64", default=0, encoding="fixed32"),)
+    FIELDS = (kipwire.Field("too_small", "tooSmall", "int64", default=0, encoding="fixed32"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, too_small: int = 0) -> None:
