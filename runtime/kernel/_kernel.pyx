@@ -51,12 +51,13 @@ for _i in range(2 * SMALL):
 cdef enum:
     STACK = 4096
 
+include "prefixes.pxi"
 include "forms.pxi"
-include "parts.pxi"
+include "computed.pxi"
 include "reading.pxi"
-include "layout_reading.pxi"
+include "computed_reading.pxi"
 include "writing.pxi"
-include "layout_writing.pxi"
+include "computed_writing.pxi"
 include "records.pxi"
 include "columns.pxi"
 include "column_reading.pxi"
@@ -84,7 +85,7 @@ def decode(cls, data):
             data = content_of(data)
         start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
         open_cursor(&cursor, start, start + PyBytes_GET_SIZE(<PyObject*>data))
-        message = read_struct(codec.form, &cursor)
+        message = read_message(codec.form, &cursor)
         if message != NULL:
             if cursor.at == cursor.end:
                 return owned(message)
@@ -105,7 +106,7 @@ def read(cls, data, offset=0):
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
             start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
             open_cursor(&cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
-            message = read_struct(codec.form, &cursor)
+            message = read_message(codec.form, &cursor)
             if message != NULL:
                 if may_have(cursor.at - cursor.start, cursor.empty_elements):
                     return owned(message), cursor.at - start

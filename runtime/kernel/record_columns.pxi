@@ -189,7 +189,7 @@ cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader*
     cdef const uint8_t* attributes
     cdef int64_t length, delta
     cdef int64_t* timestamp = <int64_t*>columns[TIMESTAMP_COLUMN].values + row
-    if not take_prefix(PREFIX_VARINT, cursor, &length) or not 0 <= length <= left(cursor):
+    if not take_length(VARINT_PREFIX, cursor, &length) or not 0 <= length <= left(cursor):
         return False
     cursor.end = cursor.at + length
     columns.rows.call.done += length
@@ -217,7 +217,7 @@ cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexc
     """Bytes or null behind their size."""
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_prefix(PREFIX_VARINT, cursor, &size):
+    if not take_length(VARINT_PREFIX, cursor, &size):
         return False
     if size < 0:
         return set_null(column, row)
@@ -229,14 +229,14 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     cdef int64_t count, size
     cdef Py_ssize_t i, first = column.elements.count
     cdef const uint8_t* p
-    if not take_prefix(PREFIX_VARINT, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
+    if not take_length(VARINT_PREFIX, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
         return False
     if count and not make_room(&column.elements, count):
         return False
     column.elements.count += count
     column.offsets[row + 1] = <int32_t>column.elements.count
     for i in range(first, first + count):
-        if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
+        if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
         if not fill_text(&of_header[0], i, p, size):
             return False
