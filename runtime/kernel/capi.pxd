@@ -28,7 +28,6 @@ cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*)
 
     PyObject* PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
-    const char* PyUnicode_AsUTF8AndSize(PyObject*, Py_ssize_t*)
     bint PyUnicode_CheckExact(PyObject*)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject*)
 
@@ -127,6 +126,13 @@ cdef extern from *:
         return 1;
     }
 
+    /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
+    static inline const char* kip_utf8(PyObject* text, Py_ssize_t* size) {
+        if (!PyUnicode_IS_COMPACT_ASCII(text)) return PyUnicode_AsUTF8AndSize(text, size);
+        *size = PyUnicode_GET_LENGTH(text);
+        return (const char*)PyUnicode_1BYTE_DATA(text);
+    }
+
     /* The number that an int is; of a class derived from it, or beyond 64 bits, it is none. */
     static inline int kip_as_number(PyObject* value, int64_t* number) {
         int overflow = 0;
@@ -179,6 +185,7 @@ cdef extern from *:
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
     PyObject* new_list "kip_new_list"(Py_ssize_t count)
     bint append "kip_append"(PyObject* items, PyObject* element)
+    const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)

@@ -26,10 +26,11 @@ cdef struct Bit:
 cdef struct Rare:
     # Where the item begins is remembered under this number, or -1.
     int mark
-    # Of a value: whether it is there, and whether its prefix is; what it is without that.
+    # Of a value: what it is where it is there, and what without its prefix; whether it and its prefix are there.
+    Item value
+    Item without_prefix
     Presence presence
     Presence partner
-    Item* without_prefix
     PyObject* absent  # NULL for a new list
     # Bytes after one that takes the rest.
     Py_ssize_t behind
@@ -90,15 +91,14 @@ def marks_of(items):
 
 cdef int fill_value(Item* item, planned, plan, list kept, marks) except -1:
     cdef Rare* rare = item.rare
+    if item.kind == ARRAY and planned.partner:
+        raise NotServed  # what is left says nothing of how many there are
+    rare.value = rare.without_prefix = item[0]
+    rare.without_prefix.size = rare.without_prefix.count = REST_PREFIX
+    item.kind = BOUND
     rare.behind = planned.behind
     fill_presence(&rare.presence, planned.presence, plan, marks)
     fill_presence(&rare.partner, planned.partner, plan, marks)
-    if rare.partner.is_told:
-        if item.kind == ARRAY:
-            raise NotServed  # what is left says nothing of how many there are
-        rare.without_prefix = <Item*>memory(kept, 1, sizeof(Item))
-        rare.without_prefix[0] = item[0]
-        rare.without_prefix.size = rare.without_prefix.count = REST_PREFIX
     if planned.field.sorted_by:
         rare.sorted_slot = offset(planned.plan.cls, planned.field.sorted_by)
     if planned.field.same_length_as:

@@ -1,5 +1,17 @@
 # From bytes to what computed.pxi describes. While a struct is read whose size is known, the cursor ends where it does.
 
+cdef PyObject* read_computed(const Form* form, Cursor* cursor) noexcept:
+    """A struct with computed items, which then are right."""
+    cdef const uint8_t* marks[MAX_MARKS]
+    cdef const uint8_t* end = cursor.end
+    cdef PyObject* instance = read_items(form, marks, cursor)
+    if instance != NULL and not has_ended(form, marks, cursor):
+        drop(instance)
+        return NULL
+    cursor.end = end
+    return instance
+
+
 cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
     """Read an item and set what attributes it has. Whether its bytes are strictly valid."""
     cdef const Rare* rare = item.rare
@@ -14,7 +26,7 @@ cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks,
         return take(cursor, 4, &p) and (not rare.is_behind or has_checksum(rare, marks, p))
     elif item.kind == CONSTANT:
         return take(cursor, rare.width, &p) and big_endian(p, rare.width) == rare.number
-    return read_rare_value(item, instance, marks, cursor)
+    return read_bound(rare, instance, marks, cursor)
 
 
 cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
@@ -79,18 +91,16 @@ cdef bint read_size(const Item* item, Cursor* cursor) noexcept:
     return True
 
 
-cdef bint read_rare_value(
-    const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor
-) noexcept:
+cdef bint read_bound(const Rare* rare, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
     """Set the attribute of a value that may be absent, without a prefix, or bound to something else."""
-    cdef const Rare* rare = item.rare
+    cdef const Item* item = &rare.value
     cdef const uint8_t* end = cursor.end
     cdef PyObject* value
     if rare.presence.is_told and not is_told_present(&rare.presence, marks):
         value = new_reference(rare.absent) if rare.absent != NULL else PyList_New(0)
     else:
         if rare.partner.is_told and not is_told_present(&rare.partner, marks):
-            item = rare.without_prefix
+            item = &rare.without_prefix
         if takes_rest(item):
             if left(cursor) < rare.behind:
                 return False

@@ -6,6 +6,13 @@ cdef struct Marks:
     Py_ssize_t before
 
 
+cdef bint write_computed(const Form* form, PyObject* instance, Output* out) noexcept:
+    """A struct with computed items."""
+    cdef Marks marks
+    marks.before = 0
+    return write_items(form, instance, &marks, out) and fill_in(form, &marks, out)
+
+
 cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output* out) noexcept:
     cdef const Rare* rare = item.rare
     if rare.mark >= 0:
@@ -25,7 +32,7 @@ cdef bint write_rare(const Item* item, PyObject* instance, Marks* marks, Output*
         return True
     elif item.kind == CONSTANT:
         return put_integer(out, rare.width, rare.number)
-    return write_rare_value(item, instance, out)
+    return write_bound(rare, instance, out)
 
 
 cdef bint fill_in(const Form* form, Marks* marks, Output* out) noexcept:
@@ -113,9 +120,9 @@ cdef int is_present(const Presence* presence, PyObject* instance) noexcept:
     return PyList_GET_SIZE(value) > 0 if PyList_CheckExact(value) else -1
 
 
-cdef bint write_rare_value(const Item* item, PyObject* instance, Output* out) noexcept:
+cdef bint write_bound(const Rare* rare, PyObject* instance, Output* out) noexcept:
     """A value that may be absent, without a prefix, or bound to something else."""
-    cdef const Rare* rare = item.rare
+    cdef const Item* item = &rare.value
     cdef PyObject* value = slot_of(instance, item.slot)[0]
     cdef int present
     if value == NULL:
@@ -133,7 +140,7 @@ cdef bint write_rare_value(const Item* item, PyObject* instance, Output* out) no
         if present < 0:
             return False
         if present == 0:
-            item = rare.without_prefix
+            item = &rare.without_prefix
     return write_item(item, value, out)
 
 

@@ -19,7 +19,9 @@ cdef enum Kind:
     NULLABLE_STRUCT
     ARRAY
     SECTION  # an array of structs whose prefix says how many bytes they take
-    # What no attribute holds; computed.pxi has what they need.
+    # What only record formats have, described in computed.pxi: a value that may be absent, without a prefix, or bound
+    # to something else, and what no attribute holds.
+    BOUND
     BITS
     SIZE
     CHECKSUM
@@ -69,16 +71,17 @@ cdef struct Item:
     Prefix size
     Prefix count
     bint nullable
-    # Of an integer: the bits of a varint, or 0; the least and the greatest.
+    # Of an integer that is a varint: its bits; else 0.
     int bits
-    int64_t low
-    int64_t high
     Py_ssize_t slot
+    # Of kinds from BOUND on, else NULL.
+    Rare* rare
+    Form* form
     # The fewest bytes of an element; of an integer of fixed width its bytes.
     Py_ssize_t least
-    Form* form
-    # What only items of record formats have; NULL for most.
-    Rare* rare
+    # Of an integer: the least and the greatest.
+    int64_t low
+    int64_t high
     # -1 for a positional item; what follows is used of tagged ones alone.
     int64_t tag
     bint lazy

@@ -8,9 +8,12 @@ cdef PyObject* read_message(const Form* form, Cursor* cursor) noexcept:
     return message
 
 
-cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
-    cdef const uint8_t* marks[MAX_MARKS]
-    cdef const uint8_t* end = cursor.end
+cdef inline PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
+    return read_items(form, NULL, cursor) if form.mark_count == 0 else read_computed(form, cursor)
+
+
+cdef PyObject* read_items(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
+    """A struct, whose computed items may be wrong as yet; there is a mark for each of `mark_count`."""
     cdef const Item* item
     cdef PyObject* instance = new_instance(form.type, 0)
     cdef PyObject* value
@@ -19,7 +22,7 @@ cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
         return NULL
     for i in range(form.item_count):
         item = &form.items[i]
-        if item.rare != NULL:
+        if item.kind >= BOUND:
             if not read_rare(item, instance, marks, cursor):
                 drop(instance)
                 return NULL
@@ -29,11 +32,6 @@ cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
             drop(instance)
             return NULL
         slot_of(instance, item.slot)[0] = value
-    if form.mark_count:
-        if not has_ended(form, marks, cursor):
-            drop(instance)
-            return NULL
-        cursor.end = end
     if form.flexible and not read_tag_section(form, instance, cursor):
         drop(instance)
         return NULL
@@ -171,7 +169,7 @@ cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
     return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 
-cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
+cdef PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
@@ -181,7 +179,7 @@ cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) no
     return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
 
 
-cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
+cdef PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     if not take_length(prefix, cursor, &size):

@@ -2,25 +2,26 @@
 # one is right but unusual, such as a tuple for a list: the generated code then looks at it. No Python code runs
 # meanwhile, so that nothing can change what is being written.
 
-cdef bint write_struct(const Form* form, PyObject* instance, Output* out) noexcept:
-    cdef Marks marks
+cdef inline bint write_struct(const Form* form, PyObject* instance, Output* out) noexcept:
+    return write_items(form, instance, NULL, out) if form.mark_count == 0 else write_computed(form, instance, out)
+
+
+cdef bint write_items(const Form* form, PyObject* instance, Marks* marks, Output* out) noexcept:
+    """A struct, whose computed items are not filled in yet; there are marks where it has any."""
     cdef const Item* item
     cdef PyObject* value
     cdef Py_ssize_t i
     if type_of(instance) != form.type:
         return False
-    marks.before = 0
     for i in range(form.item_count):
         item = &form.items[i]
-        if item.rare != NULL:
-            if not write_rare(item, instance, &marks, out):
+        if item.kind >= BOUND:
+            if not write_rare(item, instance, marks, out):
                 return False
             continue
         value = slot_of(instance, item.slot)[0]
         if value == NULL or not write_item(item, value, out):
             return False
-    if form.mark_count and not fill_in(form, &marks, out):
-        return False
     return not form.flexible or write_tag_section(form, instance, out)
 
 
@@ -119,7 +120,7 @@ cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcep
     cdef const char* text
     if not PyUnicode_CheckExact(value):
         return False
-    text = PyUnicode_AsUTF8AndSize(value, &size)
+    text = utf8_of(value, &size)
     if text == NULL or not is_text_length(prefix, size):
         return False
     return put_length(prefix, size, out) and put_long(out, text, size)
