@@ -106,24 +106,27 @@ cdef extern from *:
     #define kip_resume_collector(was_enabled) ((void)(was_enabled))
     #endif
 
-    /* An empty list with room for so many elements. */
-    static inline PyObject* kip_new_list(Py_ssize_t count) {
+    /* A list of elements, one at least, that lie in memory of PyMem_Malloc; it takes over both that and the references. */
+    static inline PyObject* kip_list_of(PyObject** elements, Py_ssize_t count) {
+    #ifdef Py_GIL_DISABLED  /* where lists have memory of another kind */
         PyObject* items = PyList_New(count);
-        if (items != NULL) Py_SET_SIZE(items, 0);
-        return items;
-    }
-
-    /* Append to such a list, which takes the reference over. Whether there is room, as there is unless others meddle. */
-    static inline int kip_append(PyObject* items, PyObject* element) {
-        PyListObject* list = (PyListObject*)items;
-        Py_ssize_t size = Py_SIZE(list);
-        if (size >= list->allocated) {
-            Py_DECREF(element);
-            return 0;
+        for (Py_ssize_t i = 0; i < count; i++) {
+            if (items != NULL) PyList_SET_ITEM(items, i, elements[i]);
+            else Py_DECREF(elements[i]);
         }
-        list->ob_item[size] = element;
-        Py_SET_SIZE(list, size + 1);
-        return 1;
+        PyMem_Free(elements);
+    #else
+        PyObject* items = PyList_New(0);
+        if (items == NULL) {
+            while (count > 0) Py_DECREF(elements[--count]);
+            PyMem_Free(elements);
+        } else {
+            ((PyListObject*)items)->ob_item = elements;
+            ((PyListObject*)items)->allocated = count;
+            Py_SET_SIZE(items, count);
+        }
+    #endif
+        return items;
     }
 
     /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
@@ -183,8 +186,7 @@ cdef extern from *:
     void resume_collector "kip_resume_collector"(int was_enabled)
     # An instance whose slots are empty.
     PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
-    PyObject* new_list "kip_new_list"(Py_ssize_t count)
-    bint append "kip_append"(PyObject* items, PyObject* element)
+    PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
     const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
     bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)

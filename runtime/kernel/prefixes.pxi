@@ -66,7 +66,7 @@ cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexc
     return True
 
 
-cdef bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:
+cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:
     """Replace the 0 that stands there. Whether it is not too great."""
     if length > (MAX_STRING if prefix == INT16_PREFIX else MAX_LENGTH):
         return False

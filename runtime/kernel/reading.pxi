@@ -107,8 +107,7 @@ cdef PyObject* read_nullable_struct(const Item* item, Cursor* cursor) noexcept:
 
 cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t length
-    cdef PyObject* items
-    cdef PyObject* element
+    cdef PyObject** elements
     cdef Py_ssize_t i
     if not take_length(item.count, cursor, &length):
         return NULL
@@ -118,15 +117,25 @@ cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexc
         return read_section(item, length, cursor)
     if not can_hold(cursor, length, item.least):
         return NULL
-    items = new_list(length)
-    if items == NULL:
+    if length == 0:
+        return PyList_New(0)
+    elements = <PyObject**>uncleared(length, sizeof(PyObject*))
+    if elements == NULL:
         return NULL
     for i in range(length):
-        element = read_value(item.element, item, False, cursor)
-        if element == NULL or not append(items, element):
-            drop(items)
-            return NULL
-    return items
+        elements[i] = read_value(item.element, item, False, cursor)
+        if elements[i] == NULL:
+            return abandon_elements(elements, i)
+    return list_of(elements, length)
+
+
+cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
+    """NULL, after so many elements were read of an array that is broken."""
+    while count:
+        count -= 1
+        drop(elements[count])
+    PyMem_Free(elements)
+    return NULL
 
 
 cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noexcept:
@@ -169,7 +178,7 @@ cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
     return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 
-cdef PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
+cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
@@ -179,7 +188,7 @@ cdef PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
 
 
-cdef PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
+cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
     if not take_length(prefix, cursor, &size):

@@ -34,10 +34,6 @@ cdef class RecordTable:
     cdef Fields header
     cdef Column of_header[2]
     cdef Column* wanted_of_header[2]
-    cdef Step steps_of_header[2]
-    cdef Form header_form
-    # How lengths and counts are written.
-    cdef Item measured
     cdef bint is_busy
 
     def __cinit__(self):
@@ -72,23 +68,15 @@ cdef class RecordTable:
         headers.elements.call = &self.call
         headers.elements.columns = self.wanted_of_header
         headers.elements.column_count = 2
-        self.header.form = &self.header_form
         self.header.columns = self.of_header
         self.header.wanted = self.wanted_of_header
-        self.header.steps = self.steps_of_header
-        self.header.column_count = self.header.wanted_count = self.header.step_count = 2
+        self.header.column_count = self.header.wanted_count = 2
         for i in range(2):
-            self.wanted_of_header[i] = self.steps_of_header[i].column = &self.of_header[i]
+            self.wanted_of_header[i] = &self.of_header[i]
             self.of_header[i].rows = &headers.elements
             self.of_header[i].wanted = True
         set_kind(&self.of_header[0], STRING, 0)
         set_kind(&self.of_header[1], BYTES, 0)
-        # A key or a value is bytes or null, a header two lengths at least.
-        self.measured.size = self.measured.count = VARINT_PREFIX
-        self.measured.least = 2
-        self.columns[KEY_COLUMN].nullable = self.columns[VALUE_COLUMN].nullable = self.of_header[1].nullable = True
-        self.columns[KEY_COLUMN].item = self.columns[VALUE_COLUMN].item = headers.item = &self.measured
-        self.of_header[0].item = self.of_header[1].item = &self.measured
 
     cdef void free(self) noexcept:
         cdef Py_ssize_t i
@@ -217,9 +205,41 @@ cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader*
         return False
     if not is_sum(batch.base_offset, delta, <int64_t*>columns[OFFSET_COLUMN].values + row):
         return False
-    if not fill_bytes(&columns[KEY_COLUMN], row, cursor) or not fill_bytes(&columns[VALUE_COLUMN], row, cursor):
+    if not fill_blob(&columns[KEY_COLUMN], row, cursor) or not fill_blob(&columns[VALUE_COLUMN], row, cursor):
         return False
-    if not fill_array(&columns[HEADERS_COLUMN], row, cursor) or cursor.at != cursor.end:
+    if not fill_headers(&columns[HEADERS_COLUMN], row, cursor) or cursor.at != cursor.end:
         return False
     cursor.end = outer_end
+    return True
+
+
+cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    """Bytes or null behind their size."""
+    cdef int64_t size
+    cdef const uint8_t* p
+    if not take_length(VARINT_PREFIX, cursor, &size):
+        return False
+    if size < 0:
+        return set_null(column, row)
+    return take(cursor, size, &p) and fill_content(column, row, p, size)
+
+
+cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
+    cdef Column* of_header = column.fields.columns
+    cdef int64_t count, size
+    cdef Py_ssize_t i, first = column.elements.count
+    cdef const uint8_t* p
+    if not take_length(VARINT_PREFIX, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
+        return False
+    if count and not make_room(&column.elements, count):
+        return False
+    column.elements.count += count
+    column.offsets[row + 1] = <int32_t>column.elements.count
+    for i in range(first, first + count):
+        if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
+            return False
+        if not fill_text(&of_header[0], i, p, size):
+            return False
+        if not fill_blob(&of_header[1], i, cursor):
+            return False
     return True

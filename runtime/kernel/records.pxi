@@ -136,22 +136,22 @@ cdef inline bint is_sum(int64_t base, int64_t delta, int64_t* total) noexcept no
 cdef PyObject* read_headers(Cursor* cursor) noexcept:
     """Headers as a list of pairs."""
     cdef int64_t count
-    cdef PyObject* headers
+    cdef PyObject** headers
     cdef PyObject* key
-    cdef PyObject* pair
     cdef Py_ssize_t i
     if not take_length(VARINT_PREFIX, cursor, &count) or count < 0 or not can_hold(cursor, count, 2):  # two sizes each
         return NULL
-    headers = new_list(count)
+    if count == 0:
+        return PyList_New(0)
+    headers = <PyObject**>uncleared(count, sizeof(PyObject*))
     if headers == NULL:
         return NULL
     for i in range(count):
         key = read_text(VARINT_PREFIX, False, cursor)
-        pair = new_pair(key, read_blob(VARINT_PREFIX, True, cursor)) if key != NULL else NULL
-        if pair == NULL or not append(headers, pair):
-            drop(headers)
-            return NULL
-    return headers
+        headers[i] = new_pair(key, read_blob(VARINT_PREFIX, True, cursor)) if key != NULL else NULL
+        if headers[i] == NULL:
+            return abandon_elements(headers, i)
+    return list_of(headers, count)
 
 
 cdef PyObject* new_pair(PyObject* key, PyObject* value) noexcept:
