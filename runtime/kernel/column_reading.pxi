@@ -84,15 +84,14 @@ cdef inline void store_number(const Column* column, Py_ssize_t row, int64_t numb
 
 
 cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
-    """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
-    cdef const uint8_t* marker
-    if not take(cursor, 1, &marker):
+    cdef bint is_there
+    if not take_marker(column.item, cursor, &is_there):
         return False
-    if marker[0] == 1:
-        if column.wanted:
-            set_valid(column, row)
-        return fill_struct(column.fields, row, cursor)
-    return marker[0] == (255 if column.item.tag < 0 else 0) and set_null(column, row)
+    if not is_there:
+        return set_null(column, row)
+    if column.wanted:
+        set_valid(column, row)
+    return fill_struct(column.fields, row, cursor)
 
 
 cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
@@ -199,23 +198,20 @@ cdef bint fill_tagged_fields(
     const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
 ) noexcept nogil:
     """So many tagged fields. `at` becomes the number of known ones up to the last that is there."""
-    cdef uint64_t tag, size
-    cdef int64_t previous = -1
+    cdef uint64_t size
+    cdef int64_t tag = -1
     cdef const uint8_t* start
     cdef const Form* form = fields.form
     while count:
         count -= 1
-        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+        if not take_tag(cursor, &tag, &size):
             return False
-        if <int64_t>tag <= previous:
-            return False
-        previous = tag
-        while at[0] < form.tagged_count and form.tagged[at[0]].tag < <int64_t>tag:
+        while at[0] < form.tagged_count and form.tagged[at[0]].tag < tag:
             if not set_default(&fields.tagged[at[0]], row):
                 return False
             at[0] += 1
         start = cursor.at
-        if at[0] < form.tagged_count and form.tagged[at[0]].tag == <int64_t>tag:
+        if at[0] < form.tagged_count and form.tagged[at[0]].tag == tag:
             if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
                 return False
             at[0] += 1
@@ -224,7 +220,7 @@ cdef bint fill_tagged_fields(
     return True
 
 
-cdef bint fill_unknown_field(Column* column, uint64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
+cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
     cdef const uint8_t* p
     cdef Py_ssize_t entry = column.elements.count
     if not take(cursor, size, &p):

@@ -25,11 +25,7 @@ cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
     cdef uint8_t* p
     cdef bint null = is_null(column, row)
     if column.kind == NULLABLE_STRUCT:
-        p = put(out, 1)
-        if p == NULL:
-            return False
-        p[0] = 1 if not null else 255 if column.item.tag < 0 else 0
-        return null or put_struct(column.fields, row, out)
+        return put_marker(column.item, not null, out) and (null or put_struct(column.fields, row, out))
     if null:
         return column.nullable and put_length(column.item.count if column.kind == ARRAY else column.item.size, -1, out)
     if column.kind == STRING:

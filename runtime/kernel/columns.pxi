@@ -107,13 +107,6 @@ cdef struct Fields:
 
 STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: STORE_128}
 
-# By the spec's type: the form of one value in its column as `struct` knows it.
-FORMS = {
-    "bool": "", "int8": "=b", "int16": "=h", "uint16": "=H", "int32": "=i", "uint32": "=I", "int64": "=q",
-    "float64": "=d", "uuid": "=16s",
-}
-
-
 def serves_columns(cls):
     """Whether the kernel fills columns from this class of messages; record formats it does not."""
     cdef Codec codec = codec_of(cls)
@@ -226,6 +219,8 @@ cdef class Tree:
         return 0
 
     cdef int learn_default(self, Column* column, default, type_) except -1:
+        from kipwire.types import TYPES
+
         column.null_by_default = default is None
         if default is None or column.kind in (ARRAY, STRUCT, NULLABLE_STRUCT):
             return 0
@@ -237,7 +232,7 @@ cdef class Tree:
             content = bytes([default])
             column.default_value[0] = default
         else:
-            content = packed(FORMS[type_], default.bytes if column.kind == UUID else default)
+            content = packed(f"={TYPES[type_].code}", default.bytes if column.kind == UUID else default)
             memcpy(column.default_value, PyBytes_AS_STRING(<PyObject*>content), column.width)
         self.kept.append(content)
         return 0
@@ -285,9 +280,11 @@ cdef class Tree:
 
 cdef int set_widths(Column* column, type_) except -1:
     """Set what depends on the width of a value; `type_` is the spec's type."""
+    from kipwire.types import TYPES  # which messages need no look at
+
     if column.kind in (STRING, BYTES):
         return 0
-    column.width = 0 if column.kind == BOOL else packed_size(FORMS[type_])
+    column.width = 0 if column.kind == BOOL else TYPES[type_].width
     if column.kind <= UUID:
         column.wire_width = column.item.least
         column.store = STORES[column.width]

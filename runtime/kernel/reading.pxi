@@ -1,13 +1,5 @@
 # From bytes to instances. Every function gives a new reference, or NULL where its bytes are not strictly valid.
 
-cdef PyObject* read_message(const Form* form, Cursor* cursor) noexcept:
-    """A message, which nobody meets before it is whole."""
-    cdef bint was_collecting = pause_collector()
-    cdef PyObject* message = read_struct(form, cursor)
-    resume_collector(was_collecting)
-    return message
-
-
 cdef inline PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
     return read_items(form, NULL, cursor) if form.mark_count == 0 else read_computed(form, cursor)
 
@@ -95,14 +87,18 @@ cdef inline bint take_packed(const Item* item, Cursor* cursor, int64_t* number) 
 
 cdef PyObject* read_nullable_struct(const Item* item, Cursor* cursor) noexcept:
     """A struct after its marker, which is a byte, or of one in a tag section a varint."""
+    cdef bint is_there
+    if not take_marker(item, cursor, &is_there):
+        return NULL
+    return read_struct(item.form, cursor) if is_there else new_reference(None_)
+
+
+cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) noexcept nogil:
     cdef const uint8_t* marker
     if not take(cursor, 1, &marker):
-        return NULL
-    if marker[0] == 1:
-        return read_struct(item.form, cursor)
-    if marker[0] == (255 if item.tag < 0 else 0):
-        return new_reference(None_)
-    return NULL
+        return False
+    is_there[0] = marker[0] == 1
+    return is_there[0] or marker[0] == (255 if item.tag < 0 else 0)
 
 
 cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexcept:
@@ -217,18 +213,15 @@ cdef inline bint read_tag_section(const Form* form, PyObject* instance, Cursor* 
 cdef bint read_tagged_fields(
     const Form* form, PyObject* instance, PyObject* unknown, uint64_t count, Cursor* cursor
 ) noexcept:
-    cdef uint64_t tag, size
-    cdef int64_t previous = -1
+    cdef uint64_t size
+    cdef int64_t tag = -1
     cdef const uint8_t* start
     cdef const Item* item
     cdef PyObject* value
     while count:
         count -= 1
-        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+        if not take_tag(cursor, &tag, &size):
             return False
-        if <int64_t>tag <= previous:
-            return False
-        previous = tag
         item = tagged_item(form, tag)
         start = cursor.at
         if item == NULL:
@@ -244,7 +237,13 @@ cdef bint read_tagged_fields(
     return True
 
 
-cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cursor* cursor) noexcept:
+cdef inline bint take_tag(Cursor* cursor, int64_t* tag, uint64_t* size) noexcept nogil:
+    """The tag and the size of a tagged field. Whether they are there, and the tag comes after the one that was before."""
+    cdef int64_t previous = tag[0]
+    return take_varint(cursor, 31, <uint64_t*>tag) and take_varint(cursor, 31, size) and tag[0] > previous
+
+
+cdef bint read_unknown_field(PyObject* unknown, int64_t tag, uint64_t size, Cursor* cursor) noexcept:
     cdef const uint8_t* p
     cdef PyObject* key
     cdef PyObject* value

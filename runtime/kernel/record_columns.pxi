@@ -1,4 +1,4 @@
-# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi.
+# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi, which says why by hand.
 
 cdef enum:
     # The columns, in their order.
@@ -123,8 +123,7 @@ cdef class RecordTable:
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
         batch.append_time = 0 if append_time is None else append_time  # may run code, which may call this
-        cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>section)
-        cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>section)
+        open_bytes(section, 0, &cursor)
         self.claim()
         before, done = self.rows.count, self.call.done
         with nogil:

@@ -26,18 +26,18 @@ cdef bint write_items(const Form* form, PyObject* instance, Marks* marks, Output
 
 
 cdef bint write_item(const Item* item, PyObject* value, Output* out) noexcept:
-    cdef uint8_t* p
     if item.kind == ARRAY or item.kind == SECTION:
         return write_array(item, value, out)
     if item.kind == NULLABLE_STRUCT:
-        p = put(out, 1)
-        if p == NULL:
-            return False
-        p[0] = 1 if value != None_ else 255 if item.tag < 0 else 0
-        return value == None_ or write_struct(item.form, value, out)
+        return put_marker(item, value != None_, out) and (value == None_ or write_struct(item.form, value, out))
     if value == None_:
         return item.nullable and put_length(item.size, -1, out)
     return write_value(item, value, out)
+
+
+cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexcept:
+    """What stands before a nullable struct: a byte, or of one in a tag section a varint."""
+    return put_integer(out, 1, 1 if is_there else 255 if item.tag < 0 else 0)
 
 
 cdef inline bint write_value(const Item* item, PyObject* value, Output* out) noexcept:
