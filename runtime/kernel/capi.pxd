@@ -106,7 +106,7 @@ cdef extern from *:
     #define kip_resume_collector(was_enabled) ((void)(was_enabled))
     #endif
 
-    /* A list of elements, one at least, that lie in memory of PyMem_Malloc; it takes over both that and the references. */
+    /* A list of elements, one at least, in memory of PyMem_Malloc; it takes over both that and the references. */
     static inline PyObject* kip_list_of(PyObject** elements, Py_ssize_t count) {
     #ifdef Py_GIL_DISABLED  /* where lists have memory of another kind */
         PyObject* items = PyList_New(count);

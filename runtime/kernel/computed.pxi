@@ -75,7 +75,8 @@ cdef int fill_computed(Form* form, plan, list kept) except -1:
 def says_more(planned):
     """Whether a value is not simply there after its prefix."""
     field = planned.field
-    return bool(planned.presence or planned.partner or field.prefix == "rest" or field.sorted_by or field.same_length_as)
+    takes_rest = field.prefix == "rest"
+    return bool(planned.presence or planned.partner or takes_rest or field.sorted_by or field.same_length_as)
 
 
 def marks_of(items):

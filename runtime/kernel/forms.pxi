@@ -184,7 +184,8 @@ cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
     item.element, item.bits, item.least = KINDS[planned.kind]
     if planned.kind in INTEGERS:
         bits = item.bits if item.bits else 8 * item.least
-        item.low, item.high = (0, (1 << bits) - 1) if planned.kind in UNSIGNED else (-1 << bits - 1, (1 << bits - 1) - 1)
+        item.high = (1 << bits if planned.kind in UNSIGNED else 1 << bits - 1) - 1
+        item.low = 0 if planned.kind in UNSIGNED else ~item.high
     if item.kind == SIZE:
         return 0
     item.kind = item.element

@@ -238,7 +238,7 @@ cdef bint read_tagged_fields(
 
 
 cdef inline bint take_tag(Cursor* cursor, int64_t* tag, uint64_t* size) noexcept nogil:
-    """The tag and the size of a tagged field. Whether they are there, and the tag comes after the one that was before."""
+    """The tag and the size of a tagged field. Whether they are there, and the tag is greater than the one before."""
     cdef int64_t previous = tag[0]
     return take_varint(cursor, 31, <uint64_t*>tag) and take_varint(cursor, 31, size) and tag[0] > previous
 
