@@ -25,7 +25,6 @@ from output cimport *
 from sizes cimport is_size
 from utf8 cimport is_utf8
 
-from struct import calcsize as packed_size
 from struct import pack as packed
 
 from kipwire import empty_elements, wire
@@ -52,12 +51,13 @@ for _i in range(2 * SMALL):
 cdef enum:
     STACK = 4096
 
+include "prefixes.pxi"
 include "forms.pxi"
-include "parts.pxi"
+include "computed.pxi"
 include "reading.pxi"
-include "layout_reading.pxi"
+include "computed_reading.pxi"
 include "writing.pxi"
-include "layout_writing.pxi"
+include "computed_writing.pxi"
 include "records.pxi"
 include "columns.pxi"
 include "column_reading.pxi"
@@ -79,18 +79,13 @@ def decode(cls, data):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
-    cdef const uint8_t* start
     if codec.form != NULL:
         if type(data) is not bytes:
             data = content_of(data)
-        start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-        open_cursor(&cursor, start, start + PyBytes_GET_SIZE(<PyObject*>data))
-        message = read_struct(codec.form, &cursor)
-        if message != NULL:
-            if cursor.at == cursor.end:
-                return owned(message)
-            drop(message)
-        PyErr_Clear()
+        message = read_message(codec.form, data, 0, &cursor)
+        if message != NULL and cursor.at == cursor.end:
+            return owned(message)
+        give_up(message)
     return python_decode(cls, data)
 
 
@@ -98,33 +93,46 @@ def read(cls, data, offset=0):
     cdef Codec codec = codec_of(cls)
     cdef Cursor cursor
     cdef PyObject* message
-    cdef const uint8_t* start
     cdef int64_t at
     if codec.form != NULL and as_number(<PyObject*>offset, &at):
         if type(data) is not bytes:
             data = content_of(data)
         if 0 <= at <= PyBytes_GET_SIZE(<PyObject*>data):
-            start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
-            open_cursor(&cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
-            message = read_struct(codec.form, &cursor)
-            if message != NULL:
-                if may_have(cursor.at - cursor.start, cursor.empty_elements):
-                    return owned(message), cursor.at - start
-                drop(message)
-            PyErr_Clear()
+            message = read_message(codec.form, data, at, &cursor)
+            if message != NULL and may_have(cursor.at - cursor.start, cursor.empty_elements):
+                return owned(message), at + (cursor.at - cursor.start)
+            give_up(message)
     return python_read(cls, data, offset)
+
+
+cdef PyObject* read_message(const Form* form, data, int64_t at, Cursor* cursor) noexcept:
+    """The message that begins there in bytes; nobody meets it before it is whole."""
+    cdef bint was_collecting = pause_collector()
+    cdef PyObject* message
+    open_bytes(data, at, cursor)
+    message = read_struct(form, cursor)
+    resume_collector(was_collecting)
+    return message
+
+
+cdef inline void open_bytes(data, int64_t at, Cursor* cursor) noexcept:
+    """Stand there in bytes, as at the start of a message."""
+    cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>data)
+    open_cursor(cursor, start + at, start + PyBytes_GET_SIZE(<PyObject*>data))
+
+
+cdef void give_up(PyObject* message) noexcept:
+    """Forget a message that Python is to read, and why."""
+    drop_if_any(message)
+    PyErr_Clear()
 
 
 def encode(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    if codec.form != NULL:
-        open_output(&out, stack, STACK, False)
-        if write_struct(codec.form, <PyObject*>self, &out) and may_have(written(&out), out.empty_elements):
-            return owned(close_output(&out))
-        abandon_output(&out)
-        PyErr_Clear()
+    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, False, &out):
+        return owned(close_output(&out))
     return python_encode(self)
 
 
@@ -132,15 +140,20 @@ def encoded_size(self):
     cdef Codec codec = codec_of(type(self))
     cdef Output out
     cdef uint8_t stack[STACK]
-    cdef bint done
-    if codec.form != NULL:
-        open_output(&out, stack, STACK, True)
-        done = write_struct(codec.form, <PyObject*>self, &out) and may_have(written(&out), out.empty_elements)
+    if codec.form != NULL and write_message(codec.form, <PyObject*>self, stack, True, &out):
         abandon_output(&out)
-        if done:
-            return written(&out)
-        PyErr_Clear()
+        return written(&out)
     return python_encoded_size(self)
+
+
+cdef bint write_message(const Form* form, PyObject* message, uint8_t* stack, bint counts, Output* out) noexcept:
+    """Write a message, first onto the stack. Whether it could; if not, there is no output."""
+    open_output(out, stack, STACK, counts)
+    if write_struct(form, message, out) and may_have(written(out), out.empty_elements):
+        return True
+    abandon_output(out)
+    PyErr_Clear()
+    return False
 
 
 def serves(cls):
@@ -161,9 +174,6 @@ cdef bytes bytes_of(Codec codec, item):
     """The bytes of a struct, which must be one that can be written."""
     cdef Output out
     cdef uint8_t stack[STACK]
-    open_output(&out, stack, STACK, False)
-    if write_struct(codec.form, <PyObject*>item, &out):
-        return <bytes>owned(close_output(&out))
-    abandon_output(&out)
-    PyErr_Clear()
-    raise NotServed
+    if not write_message(codec.form, <PyObject*>item, stack, False, &out):
+        raise NotServed
+    return <bytes>owned(close_output(&out))

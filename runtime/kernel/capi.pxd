@@ -20,7 +20,6 @@ cdef extern from "Python.h":
 
     PyObject* PyLong_FromLongLong(long long)
     PyObject* PyLong_FromUnsignedLongLong(unsigned long long)
-    long long PyLong_AsLongLongAndOverflow(PyObject*, int*)
     unsigned long long PyLong_AsUnsignedLongLong(PyObject*)
     bint PyLong_CheckExact(PyObject*)
 
@@ -29,7 +28,6 @@ cdef extern from "Python.h":
     bint PyFloat_CheckExact(PyObject*)
 
     PyObject* PyUnicode_DecodeUTF8(const char*, Py_ssize_t, const char*)
-    const char* PyUnicode_AsUTF8AndSize(PyObject*, Py_ssize_t*)
     bint PyUnicode_CheckExact(PyObject*)
     Py_ssize_t PyUnicode_GET_LENGTH(PyObject*)
 
@@ -43,7 +41,6 @@ cdef extern from "Python.h":
 
     PyObject* PyList_New(Py_ssize_t)
     int PyList_Append(PyObject*, PyObject*)
-    void PyList_SET_ITEM(PyObject*, Py_ssize_t, PyObject*)
     PyObject* PyList_GET_ITEM(PyObject*, Py_ssize_t)
     Py_ssize_t PyList_GET_SIZE(PyObject*)
     bint PyList_CheckExact(PyObject*)
@@ -60,7 +57,6 @@ cdef extern from "Python.h":
     Py_ssize_t PyDict_Size(PyObject*)
     bint PyDict_CheckExact(PyObject*)
 
-    void* PyMem_Calloc(size_t, size_t)
     void* PyMem_Malloc(size_t)
     void PyMem_Free(void*)
     PyObject* PyErr_Occurred()
@@ -98,22 +94,65 @@ cdef extern from *:
             && PyType_IS_GC(type);
     }
 
-    /* An instance whose slots are empty. The collector, and with it gc.get_objects(), does not know it until `track`:
-       what it has of a struct that is half read is nobody's business, and must not change. */
-    static inline PyObject* kip_new(PyTypeObject* type) {
-        PyObject* item = (PyObject*)PyObject_GC_New(PyObject, type);
-        if (item != NULL) memset((char*)item + sizeof(PyObject), 0, type->tp_basicsize - sizeof(PyObject));
-        return item;
+    /* What is half made nobody may meet, by callbacks of the collector or gc.get_objects() in them: before Python 3.12
+       collections begin where something is allocated, so none does between these two; later only between bytecodes. */
+    #if PY_VERSION_HEX < 0x030C0000
+    #define kip_pause_collector PyGC_Disable
+    static inline void kip_resume_collector(int was_enabled) {
+        if (was_enabled) PyGC_Enable();
     }
+    #else
+    #define kip_pause_collector() 0
+    #define kip_resume_collector(was_enabled) ((void)(was_enabled))
+    #endif
 
-    /* A list with so many places, to be filled; the collector does not know it until `track_list`, if it has any. */
-    static inline PyObject* kip_new_list(Py_ssize_t count) {
+    /* A list of elements, one at least, in memory of PyMem_Malloc; it takes over both that and the references. */
+    static inline PyObject* kip_list_of(PyObject** elements, Py_ssize_t count) {
+    #ifdef Py_GIL_DISABLED  /* where lists have memory of another kind */
         PyObject* items = PyList_New(count);
-        if (items != NULL && count > 0) PyObject_GC_UnTrack(items);
+        for (Py_ssize_t i = 0; i < count; i++) {
+            if (items != NULL) PyList_SET_ITEM(items, i, elements[i]);
+            else Py_DECREF(elements[i]);
+        }
+        PyMem_Free(elements);
+    #else
+        PyObject* items = PyList_New(0);
+        if (items == NULL) {
+            while (count > 0) Py_DECREF(elements[--count]);
+            PyMem_Free(elements);
+        } else {
+            ((PyListObject*)items)->ob_item = elements;
+            ((PyListObject*)items)->allocated = count;
+            Py_SET_SIZE(items, count);
+        }
+    #endif
         return items;
     }
-    static inline void kip_track_list(PyObject* items) {
-        if (PyList_GET_SIZE(items) > 0) PyObject_GC_Track(items);
+
+    /* The UTF-8 of a str, which lasts as long as that; NULL where it has none. */
+    static inline const char* kip_utf8(PyObject* text, Py_ssize_t* size) {
+        if (!PyUnicode_IS_COMPACT_ASCII(text)) return PyUnicode_AsUTF8AndSize(text, size);
+        *size = PyUnicode_GET_LENGTH(text);
+        return (const char*)PyUnicode_1BYTE_DATA(text);
+    }
+
+    /* The number that an int is; of a class derived from it, or beyond 64 bits, it is none. */
+    static inline int kip_as_number(PyObject* value, int64_t* number) {
+        int overflow = 0;
+        if (!PyLong_CheckExact(value)) return 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+        if (PyUnstable_Long_IsCompact((PyLongObject*)value)) {
+            *number = PyUnstable_Long_CompactValue((PyLongObject*)value);
+            return 1;
+        }
+    #else
+        if (Py_SIZE(value) >= -1 && Py_SIZE(value) <= 1) {  /* of one digit, or of none */
+            *number = Py_SIZE(value) * (int64_t)((PyLongObject*)value)->ob_digit[0];
+            return 1;
+        }
+    #endif
+        *number = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow == 0;
     }
 
     /* What a class or its bases have under a name, through the cache of attributes; borrowed. */
@@ -143,10 +182,13 @@ cdef extern from *:
     PyObject** slot_of "KIP_SLOT"(PyObject* item, Py_ssize_t offset)
     Py_ssize_t slot_offset "kip_slot_offset"(PyObject* cls, PyObject* name, PyObject* descriptor)
     bint is_plain "kip_is_plain"(PyTypeObject* type)
-    PyObject* new "kip_new"(PyTypeObject* type)
-    PyObject* new_list "kip_new_list"(Py_ssize_t count)
-    void track "PyObject_GC_Track"(PyObject* item)
-    void track_list "kip_track_list"(PyObject* items)
+    int pause_collector "kip_pause_collector"()
+    void resume_collector "kip_resume_collector"(int was_enabled)
+    # An instance whose slots are empty.
+    PyObject* new_instance "PyType_GenericAlloc"(PyTypeObject* type, Py_ssize_t item_count)
+    PyObject* list_of "kip_list_of"(PyObject** elements, Py_ssize_t count)
+    const char* utf8_of "kip_utf8"(PyObject* text, Py_ssize_t* size)
+    bint as_number "kip_as_number"(PyObject* value, int64_t* number)
     PyObject* lookup "kip_lookup"(PyObject* cls, PyObject* name)
     PyObject* uuid_number "kip_number_of"(const unsigned char* bytes)
     bint uuid_bytes "kip_bytes_of"(PyObject* number, unsigned char* bytes)

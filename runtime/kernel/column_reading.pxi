@@ -22,7 +22,7 @@ cdef bint fill_struct(const Fields* fields, Py_ssize_t row, Cursor* cursor) noex
 cdef inline bint fill_column_value(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     """A value of a field: the field's own, or one element of its array."""
     cdef const uint8_t* p
-    cdef uint64_t bits
+    cdef int64_t number
     if column.kind == STRING:
         return fill_string(column, row, cursor)
     elif column.kind == ARRAY:
@@ -35,17 +35,10 @@ cdef inline bint fill_column_value(Column* column, Py_ssize_t row, Cursor* curso
         return fill_nullable_struct(column, row, cursor)
     elif column.kind == BYTES:
         return fill_bytes(column, row, cursor)
-    elif column.kind == PACKED:
-        if not take_varint(cursor, column.field.bits, &bits):
+    elif column.kind > UUID:
+        if not take_packed(column.item, cursor, &number):
             return False
-        store_number(column, row, <int64_t>(bits >> 1 ^ (0 - (bits & 1))))
-        return True
-    elif column.kind == UPACKED:
-        if not take_varint(cursor, column.field.bits, &bits):
-            return False
-        if column.field.bits < 64 and bits >> (column.field.bits - 1):
-            bits |= ~<uint64_t>0 << column.field.bits
-        store_number(column, row, <int64_t>bits)
+        store_number(column, row, number)
         return True
     return take(cursor, column.wire_width, &p) and store(column, row, p)
 
@@ -91,25 +84,24 @@ cdef inline void store_number(const Column* column, Py_ssize_t row, int64_t numb
 
 
 cdef bint fill_nullable_struct(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
-    """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
-    cdef const uint8_t* marker
-    if not take(cursor, 1, &marker):
+    cdef bint is_there
+    if not take_marker(column.item, cursor, &is_there):
         return False
-    if marker[0] == 1:
-        if column.wanted:
-            set_valid(column, row)
-        return fill_struct(column.fields, row, cursor)
-    return marker[0] == (255 if column.field.tag < 0 else 0) and set_null(column, row)
+    if not is_there:
+        return set_null(column, row)
+    if column.wanted:
+        set_valid(column, row)
+    return fill_struct(column.fields, row, cursor)
 
 
 cdef bint fill_array(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t count
     cdef Py_ssize_t first = column.elements.count
-    if not take_length(column.field, cursor, 4, &count):
+    if not take_length(column.item.count, cursor, &count):
         return False
     if count < 0:
         return column.nullable and set_null(column, row)
-    if not can_hold(cursor, count, column.field.least):
+    if not can_hold(cursor, count, column.item.least):
         return False
     if column.wanted:
         if not make_room(&column.elements, count):
@@ -155,7 +147,7 @@ cdef inline bint store_run(const Column* elements, Py_ssize_t first, Py_ssize_t 
 cdef bint fill_string(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.field, cursor, 2, &size) or size > MAX_STRING:
+    if not take_length(column.item.size, cursor, &size) or not is_text_length(column.item.size, size):
         return False
     if size < 0:
         return column.nullable and set_null(column, row)
@@ -172,7 +164,7 @@ cdef inline bint fill_text(Column* column, Py_ssize_t row, const uint8_t* p, Py_
 cdef bint fill_bytes(Column* column, Py_ssize_t row, Cursor* cursor) noexcept nogil:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(column.field, cursor, 4, &size):
+    if not take_length(column.item.size, cursor, &size):
         return False
     if size < 0:
         return column.nullable and set_null(column, row)
@@ -206,23 +198,20 @@ cdef bint fill_tagged_fields(
     const Fields* fields, Py_ssize_t row, uint64_t count, Py_ssize_t* at, Cursor* cursor
 ) noexcept nogil:
     """So many tagged fields. `at` becomes the number of known ones up to the last that is there."""
-    cdef uint64_t tag, size
-    cdef int64_t previous = -1
+    cdef uint64_t size
+    cdef int64_t tag = -1
     cdef const uint8_t* start
     cdef const Form* form = fields.form
     while count:
         count -= 1
-        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+        if not take_tag(cursor, &tag, &size):
             return False
-        if <int64_t>tag <= previous:
-            return False
-        previous = tag
-        while at[0] < form.tagged_count and form.tagged[at[0]].tag < <int64_t>tag:
+        while at[0] < form.tagged_count and form.tagged[at[0]].tag < tag:
             if not set_default(&fields.tagged[at[0]], row):
                 return False
             at[0] += 1
         start = cursor.at
-        if at[0] < form.tagged_count and form.tagged[at[0]].tag == <int64_t>tag:
+        if at[0] < form.tagged_count and form.tagged[at[0]].tag == tag:
             if not fill_column_value(&fields.tagged[at[0]], row, cursor) or cursor.at - start != <Py_ssize_t>size:
                 return False
             at[0] += 1
@@ -231,7 +220,7 @@ cdef bint fill_tagged_fields(
     return True
 
 
-cdef bint fill_unknown_field(Column* column, uint64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
+cdef bint fill_unknown_field(Column* column, int64_t tag, uint64_t size, Cursor* cursor) noexcept nogil:
     cdef const uint8_t* p
     cdef Py_ssize_t entry = column.elements.count
     if not take(cursor, size, &p):

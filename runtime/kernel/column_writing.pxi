@@ -25,13 +25,9 @@ cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
     cdef uint8_t* p
     cdef bint null = is_null(column, row)
     if column.kind == NULLABLE_STRUCT:
-        p = put(out, 1)
-        if p == NULL:
-            return False
-        p[0] = 1 if not null else 255 if column.field.tag < 0 else 0
-        return null or put_struct(column.fields, row, out)
+        return put_marker(column.item, not null, out) and (null or put_struct(column.fields, row, out))
     if null:
-        return column.nullable and write_null(column.field, 2 if column.kind == STRING else 4, out)
+        return column.nullable and put_length(column.item.count if column.kind == ARRAY else column.item.size, -1, out)
     if column.kind == STRING:
         return put_string(column, row, out)
     elif column.kind == ARRAY:
@@ -39,9 +35,9 @@ cdef bint put_value(const Column* column, Py_ssize_t row, Output* out) noexcept:
     elif column.kind == STRUCT:
         return put_struct(column.fields, row, out)
     elif column.kind == BYTES:
-        return put_content(column, row, 4, out)
+        return put_content(column, row, out)
     elif column.kind > UUID:
-        return write_packed(column.field, number_at(column, row), out)
+        return put_number(column.item, number_at(column, row), out)
     p = put(out, column.wire_width)
     return p != NULL and load(column, row, p)
 
@@ -72,11 +68,8 @@ cdef bint load_otherwise(const Column* column, Py_ssize_t row, uint8_t* p) noexc
         memcpy(p, column.values + 16 * row, 16)
         return True
     number = number_at(column, row)
-    if column.wire_width == 2:
-        store_16(p, <uint32_t>number)
-        return number == <int16_t>number
-    store_32(p, <uint32_t>number)
-    return number == <int32_t>number
+    store_integer(p, <int>column.wire_width, number)
+    return column.item.low <= number <= column.item.high
 
 
 cdef inline bint bit_at(const uint8_t* bits, Py_ssize_t at) noexcept:
@@ -114,9 +107,9 @@ cdef bint put_array(const Column* column, Py_ssize_t row, Output* out) noexcept:
     cdef Py_ssize_t i
     if not slice_of(column, row, column.elements.count, &elements):
         return False
-    if column.field.least == 0:
+    if column.item.least == 0:
         out.empty_elements += elements.size
-    if not write_length(column.field, 4, elements.size, out):
+    if not put_length(column.item.count, elements.size, out):
         return False
     if column.fields == NULL and column.parts.kind <= UUID:
         return put_run(column.parts, elements.start, elements.size, out)
@@ -143,19 +136,19 @@ cdef bint put_run(const Column* elements, Py_ssize_t first, Py_ssize_t count, Ou
 cdef bint put_string(const Column* column, Py_ssize_t row, Output* out) noexcept:
     """UTF-8. What is written is checked, and not what it is copied from: another thread may be changing that."""
     cdef Slice content
-    if not slice_of(column, row, column.content_size, &content) or content.size > MAX_STRING:
+    if not slice_of(column, row, column.content_size, &content) or not is_text_length(column.item.size, content.size):
         return False
-    return put_slice(column, &content, 2, out) and is_utf8(out.at - content.size, content.size)
+    return put_slice(column, &content, out) and is_utf8(out.at - content.size, content.size)
 
 
-cdef bint put_content(const Column* column, Py_ssize_t row, int width, Output* out) noexcept:
-    """Bytes after their length, of which a classic one has so many bytes."""
+cdef bint put_content(const Column* column, Py_ssize_t row, Output* out) noexcept:
+    """Bytes after their length."""
     cdef Slice content
-    return slice_of(column, row, column.content_size, &content) and put_slice(column, &content, width, out)
+    return slice_of(column, row, column.content_size, &content) and put_slice(column, &content, out)
 
 
-cdef inline bint put_slice(const Column* column, const Slice* content, int width, Output* out) noexcept:
-    return write_length(column.field, width, content.size, out) and put_bytes(
+cdef inline bint put_slice(const Column* column, const Slice* content, Output* out) noexcept:
+    return put_length(column.item.size, content.size, out) and put_bytes(
         out, <const char*>column.content + content.start, content.size
     )
 
@@ -212,15 +205,15 @@ cdef bint put_tagged_field(const Column* column, Py_ssize_t row, Output* out) no
     cdef bint null = is_null(column, row)
     if column.null_by_default if null else is_default_at(column, row):
         return True
-    if not put_varint(out, column.field.tag):
+    if not put_varint(out, column.item.tag):
         return False
     size_at = written(out)
     if put(out, 1) == NULL or not put_value(column, row, out):
         return False
-    if column.field.lazy and not null:
-        if column.field.default_bytes == NULL:
+    if column.item.lazy and not null:
+        if column.item.default_bytes == NULL:
             return False
-        if ends_with(out, size_at + 1 + column.field.nullable, column.field.default_bytes):
+        if ends_with(out, size_at + 1 + column.item.nullable, column.item.default_bytes):
             out.at = out.start + start
             return True
     return insert_varint(out, size_at, written(out) - size_at - 1)

@@ -42,8 +42,8 @@ cdef struct Rows:
 
 # One column. Its values have a fixed width (of bools, a bit), or are what lies between two offsets.
 cdef struct Column:
-    # The field, or the array whose elements these are; NULL for what unknown tagged fields are made of.
-    const Operation* field
+    # The item, or the array whose elements these are; NULL for what unknown tagged fields are made of.
+    const Item* item
     # What one value is; in a column of elements, what one element is.
     Kind kind
     bint nullable
@@ -107,17 +107,10 @@ cdef struct Fields:
 
 STORES = {0: STORE_BIT, 1: STORE_8, 2: STORE_16, 4: STORE_32, 8: STORE_64, 16: STORE_128}
 
-# By the spec's type: the form of one value in its column as `struct` knows it.
-FORMS = {
-    "bool": "", "int8": "=b", "int16": "=h", "uint16": "=H", "int32": "=i", "uint32": "=I", "int64": "=q",
-    "float64": "=d", "uuid": "=16s",
-}
-
-
 def serves_columns(cls):
     """Whether the kernel fills columns from this class of messages; record formats it does not."""
     cdef Codec codec = codec_of(cls)
-    return codec.form != NULL and codec.form.parts == NULL
+    return codec.form != NULL and codec.plan.is_plain
 
 
 @cython.no_gc_clear  # columns lie in what is kept
@@ -151,19 +144,10 @@ cdef class Tree:
         if not self.given:
             free_column(&self.root)
 
-    cdef void* memory(self, Py_ssize_t count, size_t size) except NULL:
-        """Zeroed memory that lives as long as the tree."""
-        cdef Py_ssize_t total
-        if not is_size(max(count, 1), size, 0, &total):
-            raise MemoryError
-        block = bytearray(total)
-        self.kept.append(block)
-        return PyByteArray_AS_STRING(<PyObject*>block)
-
     cdef int set_columns(self, Rows* rows, list below) except -1:
         """Tell rows their columns, which are given by their addresses."""
         cdef size_t address
-        rows.columns = <Column**>self.memory(len(below), sizeof(Column*))
+        rows.columns = <Column**>memory(self.kept, len(below), sizeof(Column*))
         for address in below:
             rows.columns[rows.column_count] = <Column*>address
             rows.column_count += 1
@@ -171,25 +155,27 @@ cdef class Tree:
 
     cdef Fields* made_fields(self, const Form* form, plan, wanted, Rows* rows, list below) except NULL:
         """The columns of a struct; `wanted` is None where none is. Those that are go into `below`, too."""
-        cdef Fields* fields = <Fields*>self.memory(1, sizeof(Fields))
+        cdef Fields* fields = <Fields*>memory(self.kept, 1, sizeof(Fields))
         cdef Column* column
         cdef Py_ssize_t i
+        if not plan.is_plain:
+            raise NotServed
         types = {field.name: field.element for field in plan.cls.ATTRIBUTES}
         chosen = dict(wanted or ())
         by_name = {}
         fields.form = form
-        fields.column_count = form.field_count + form.tagged_count + form.flexible
-        fields.columns = <Column*>self.memory(fields.column_count, sizeof(Column))
-        fields.tagged = &fields.columns[form.field_count]
-        for i, operation in enumerate(plan.items + plan.tagged):
+        fields.column_count = form.item_count + form.tagged_count + form.flexible
+        fields.columns = <Column*>memory(self.kept, fields.column_count, sizeof(Column))
+        fields.tagged = &fields.columns[form.item_count]
+        for i, planned in enumerate(plan.items + plan.tagged):
             column = &fields.columns[i]
-            column.field = &form.fields[i] if i < form.field_count else &form.tagged[i - form.field_count]
-            column.wanted = operation.name in chosen
+            column.item = &form.items[i] if i < form.item_count else &form.tagged[i - form.item_count]
+            column.wanted = planned.name in chosen
             column.rows = rows
-            by_name[operation.name] = <size_t>column
+            by_name[planned.name] = <size_t>column
             if column.wanted:
                 below.append(<size_t>column)
-            self.set_column(column, operation, types[operation.name], chosen.get(operation.name), below)
+            self.set_column(column, planned, types[planned.name], chosen.get(planned.name), below)
         if form.flexible:
             fields.unknown = column = &fields.columns[fields.column_count - 1]
             column.wanted = "unknown_tagged_fields" in chosen
@@ -199,40 +185,42 @@ cdef class Tree:
                 below.append(<size_t>column)
             self.set_unknown(column)
         self.set_steps(fields)
-        fields.wanted = <Column**>self.memory(len(chosen), sizeof(Column*))
+        fields.wanted = <Column**>memory(self.kept, len(chosen), sizeof(Column*))
         for name in chosen:
             fields.wanted[fields.wanted_count] = <Column*><size_t>by_name[name]
             fields.wanted_count += 1
         return fields
 
-    cdef int set_column(self, Column* column, operation, type_, wanted, list below) except -1:
+    cdef int set_column(self, Column* column, planned, type_, wanted, list below) except -1:
         """Set up the column of a field, whose type in the spec is `type_`."""
-        column.kind = column.field.kind
-        column.nullable = column.field.nullable
+        column.kind = column.item.kind
+        column.nullable = column.item.nullable
         if column.kind == ARRAY:
             column.elements.call = column.rows.call
             below = []
-            if operation.plan is not None:
-                column.fields = self.made_fields(column.field.form, operation.plan, wanted, &column.elements, below)
+            if planned.plan is not None:
+                column.fields = self.made_fields(column.item.form, planned.plan, wanted, &column.elements, below)
             else:
                 column.part_count = 1
-                column.parts = <Column*>self.memory(1, sizeof(Column))
-                column.parts.field = column.field
-                column.parts.kind = column.field.element
+                column.parts = <Column*>memory(self.kept, 1, sizeof(Column))
+                column.parts.item = column.item
+                column.parts.kind = column.item.element
                 column.parts.wanted = column.wanted
                 column.parts.rows = &column.elements
                 set_widths(column.parts, type_)
                 if column.wanted:
                     below.append(<size_t>column.parts)
             self.set_columns(&column.elements, below)
-        elif operation.plan is not None:
-            column.fields = self.made_fields(column.field.form, operation.plan, wanted, column.rows, below)
+        elif planned.plan is not None:
+            column.fields = self.made_fields(column.item.form, planned.plan, wanted, column.rows, below)
         else:
             set_widths(column, type_)
-        self.learn_default(column, operation.default, type_)
+        self.learn_default(column, planned.default, type_)
         return 0
 
     cdef int learn_default(self, Column* column, default, type_) except -1:
+        from kipwire.types import TYPES
+
         column.null_by_default = default is None
         if default is None or column.kind in (ARRAY, STRUCT, NULLABLE_STRUCT):
             return 0
@@ -244,7 +232,7 @@ cdef class Tree:
             content = bytes([default])
             column.default_value[0] = default
         else:
-            content = packed(FORMS[type_], default.bytes if column.kind == UUID else default)
+            content = packed(f"={TYPES[type_].code}", default.bytes if column.kind == UUID else default)
             memcpy(column.default_value, PyBytes_AS_STRING(<PyObject*>content), column.width)
         self.kept.append(content)
         return 0
@@ -255,7 +243,7 @@ cdef class Tree:
         column.kind = ARRAY
         column.elements.call = column.rows.call
         column.part_count = 2
-        column.parts = <Column*>self.memory(2, sizeof(Column))
+        column.parts = <Column*>memory(self.kept, 2, sizeof(Column))
         column.parts[0].kind, column.parts[1].kind = INT32, BYTES
         column.parts[0].width = 4
         for i in range(2):
@@ -267,10 +255,10 @@ cdef class Tree:
 
     cdef int set_steps(self, Fields* fields) except -1:
         """Put the positional fields into steps: neighbours of fixed width are read at once."""
-        cdef Py_ssize_t i, count = fields.form.field_count
+        cdef Py_ssize_t i, count = fields.form.item_count
         cdef Column* column
         cdef Step* step = NULL
-        fields.steps = <Step*>self.memory(count, sizeof(Step))
+        fields.steps = <Step*>memory(self.kept, count, sizeof(Step))
         for i in range(count):
             column = &fields.columns[i]
             if column.kind > UUID:
@@ -280,7 +268,7 @@ cdef class Tree:
                 continue
             if step == NULL:
                 step = &fields.steps[fields.step_count]
-                step.parts = <StepPart*>self.memory(count - i, sizeof(StepPart))
+                step.parts = <StepPart*>memory(self.kept, count - i, sizeof(StepPart))
                 fields.step_count += 1
             if column.store != STORE_NOTHING:
                 step.parts[step.part_count].at = step.width
@@ -292,11 +280,13 @@ cdef class Tree:
 
 cdef int set_widths(Column* column, type_) except -1:
     """Set what depends on the width of a value; `type_` is the spec's type."""
+    from kipwire.types import TYPES  # which messages need no look at
+
     if column.kind in (STRING, BYTES):
         return 0
-    column.width = 0 if column.kind == BOOL else packed_size(FORMS[type_])
+    column.width = 0 if column.kind == BOOL else TYPES[type_].width
     if column.kind <= UUID:
-        column.wire_width = column.field.least
+        column.wire_width = column.item.least
         column.store = STORES[column.width]
         if column.kind == BOOL:
             pass  # not every byte is one, so that it is looked at in any case

@@ -70,3 +70,18 @@ cdef inline uint32_t big_endian_32(const uint8_t* p) noexcept nogil:
 
 cdef inline uint64_t big_endian_64(const uint8_t* p) noexcept nogil:
     return <uint64_t>big_endian_32(p) << 32 | big_endian_32(p + 4)
+
+
+cdef inline uint64_t big_endian(const uint8_t* p, int width) noexcept nogil:
+    """An unsigned integer of one, two, four or eight bytes."""
+    if width == 1:
+        return p[0]
+    if width == 2:
+        return big_endian_16(p)
+    return big_endian_32(p) if width == 4 else big_endian_64(p)
+
+
+cdef inline int64_t signed(uint64_t pattern, int bits) noexcept nogil:
+    """The number whose two's complement has this pattern of so many bits."""
+    cdef int unused = 64 - bits
+    return <int64_t>(pattern << unused) >> unused

@@ -15,9 +15,17 @@ cdef enum Kind:
     STRING
     BYTES
     STRUCT
-    # What a field may be besides one of these values.
+    # What an item may be besides one of these values.
     NULLABLE_STRUCT
     ARRAY
+    SECTION  # an array of structs whose prefix says how many bytes they take
+    # What only record formats have, described in computed.pxi: a value that may be absent, without a prefix, or bound
+    # to something else, and what no attribute holds.
+    BOUND
+    BITS
+    SIZE
+    CHECKSUM
+    CONSTANT
 
 # By the plan's word: the kind, the bits of a varint, and the fewest bytes that an element of an array takes.
 KINDS = {
@@ -40,6 +48,11 @@ KINDS = {
     "bytes": (BYTES, 0, 1),
     "struct": (STRUCT, 0, 0),
 }
+INTEGERS = frozenset(kind for kind in KINDS if "int" in kind or "packed" in kind)
+UNSIGNED = frozenset(("uint16", "uint32"))
+
+# By the plan's word: what no attribute holds.
+ROLES = {"bits": BITS, "size": SIZE, "checksum": CHECKSUM, "constant": CONSTANT}
 
 # Bytes that an element is taken to need at most, so that counts of 31 bits times these fit 64.
 cdef int64_t MOST_LEAST = 1 << 31
@@ -50,17 +63,26 @@ cdef enum:
     # Structs in the default of a lazy struct that is written out once, to be compared with.
     MAX_DEFAULT_STRUCTS = 1000
 
-cdef struct Operation:
+cdef struct Item:
     Kind kind
-    # What one value is, or one element of an array; the fewest bytes of an element.
+    # What one value is, or one element of an array.
     Kind element
-    Py_ssize_t least
-    int bits
+    # What says how long one text or blob is, and what says how long an array is.
+    Prefix size
+    Prefix count
     bint nullable
-    bint compact
+    # Of an integer that is a varint: its bits; else 0.
+    int bits
     Py_ssize_t slot
+    # Of kinds from BOUND on, else NULL.
+    Rare* rare
     Form* form
-    # -1 for a positional field; what follows is used of tagged ones alone.
+    # The fewest bytes of an element; of an integer of fixed width its bytes.
+    Py_ssize_t least
+    # Of an integer: the least and the greatest.
+    int64_t low
+    int64_t high
+    # -1 for a positional item; what follows is used of tagged ones alone.
     int64_t tag
     bint lazy
     PyObject* default
@@ -69,19 +91,16 @@ cdef struct Operation:
 
 cdef struct Form:
     PyTypeObject* type
-    Operation* fields
-    Py_ssize_t field_count
-    Operation* tagged
+    Item* items
+    Py_ssize_t item_count
+    Item* tagged
     Py_ssize_t tagged_count
     int64_t* declared
     Py_ssize_t declared_count
     bint flexible
     Py_ssize_t unknown_slot
-    # Of a layout, and then instead of the fields; else NULL.
-    Part* parts
-    Py_ssize_t part_count
-    Py_ssize_t mark_count
-    Part* size_part
+    # How many places are remembered while one is read or written; 0 where no item is computed.
+    int mark_count
 
 class NotServed(Exception):
     """A class that the kernel leaves to its generated code."""
@@ -95,18 +114,12 @@ cdef class Codec:
     # What the form was made of; None in those of structs within others.
     cdef object plan
     cdef Form* form
-    cdef tuple kept
+    # What the form lies in and what it points to.
+    cdef list kept
 
     def __cinit__(self, cls):
         self.cls = cls
-
-    def __dealloc__(self):
-        if self.form != NULL:
-            PyMem_Free(self.form.fields)
-            PyMem_Free(self.form.tagged)
-            PyMem_Free(self.form.declared)
-            free_parts(self.form)
-            PyMem_Free(self.form)
+        self.kept = []
 
 
 cdef Codec codec_of(cls):
@@ -128,76 +141,95 @@ cdef Codec codec_of(cls):
 
 cdef Codec made_codec(plan, dict codecs):
     """The codec of a plan. `codecs` has those of the structs in it that are already made, by class."""
+    cdef Form* form
     if plan.cls in codecs:
         return codecs[plan.cls]
     if plan.depth > MAX_DEPTH:
         raise NotServed
     expect_plain(plan.cls)
     codec = Codec(plan.cls)
-    codec.form = form = <Form*>allocated(1, sizeof(Form))
+    form = <Form*>memory(codec.kept, 1, sizeof(Form))
     form.type = <PyTypeObject*><PyObject*>plan.cls
-    form.fields = <Operation*>allocated(len(plan.items), sizeof(Operation))
-    form.tagged = <Operation*>allocated(len(plan.tagged), sizeof(Operation))
-    form.declared = <int64_t*>allocated(len(plan.declared_tags), sizeof(int64_t))
+    form.items = <Item*>memory(codec.kept, len(plan.items), sizeof(Item))
+    form.tagged = <Item*>memory(codec.kept, len(plan.tagged), sizeof(Item))
+    form.declared = <int64_t*>memory(codec.kept, len(plan.declared_tags), sizeof(int64_t))
     form.flexible = plan.flexible
     if plan.flexible:
         form.unknown_slot = offset(plan.cls, "_unknown_tagged_fields")
-    kept = []
-    if not plan.is_plain:
-        fill_parts(form, plan, codecs, kept)
-    for operation in plan.items if plan.is_plain else ():
-        fill(&form.fields[form.field_count], operation, plan.cls, codecs, kept)
-        form.field_count += 1
-    for operation in plan.tagged:
-        fill(&form.tagged[form.tagged_count], operation, plan.cls, codecs, kept)
+    for planned in plan.items:
+        fill(&form.items[form.item_count], planned, plan.cls, codecs, codec.kept)
+        form.item_count += 1
+    for planned in plan.tagged:
+        fill(&form.tagged[form.tagged_count], planned, plan.cls, codecs, codec.kept)
         form.tagged_count += 1
     for tag in plan.declared_tags:
         form.declared[form.declared_count] = tag
         form.declared_count += 1
-    codec.kept = tuple(kept)
+    if not plan.is_plain:
+        fill_computed(form, plan, codec.kept)
+    codec.form = form
     codecs[plan.cls] = codec
     return codec
 
 
-cdef int fill(Operation* field, operation, cls, dict codecs, list kept) except -1:
-    """Set one operation of a form. Whatever it points to goes into `kept`."""
-    attribute = find(cls, operation.name)
-    if operation.kind not in KINDS:
+cdef int fill(Item* item, planned, cls, dict codecs, list kept) except -1:
+    """Set an item of a form but for what is in its `rare`. Whatever it points to goes into `kept`."""
+    item.tag = -1 if planned.tag is None else planned.tag
+    if planned.role in ROLES:
+        item.kind = ROLES[planned.role]
+        if item.kind != SIZE:
+            return 0
+    if planned.kind not in KINDS:
         raise NotServed
-    field.element, field.bits, field.least = KINDS[operation.kind]
-    field.kind = ARRAY if operation.array else field.element
-    if field.kind == STRUCT and operation.nullable:
-        field.kind = NULLABLE_STRUCT
-    field.nullable = operation.nullable
-    field.compact = operation.compact
-    field.tag = -1 if operation.tag is None else operation.tag
-    field.lazy = isinstance(attribute, LazyStruct)
-    field.slot = offset(cls, attribute.slot if field.lazy else operation.name)
-    field.default = <PyObject*>operation.default
-    kept.append(operation.default)
-    if operation.plan is not None:
-        codec = made_codec(operation.plan, codecs)
+    item.element, item.bits, item.least = KINDS[planned.kind]
+    if planned.kind in INTEGERS:
+        bits = item.bits if item.bits else 8 * item.least
+        item.high = (1 << bits if planned.kind in UNSIGNED else 1 << bits - 1) - 1
+        item.low = 0 if planned.kind in UNSIGNED else ~item.high
+    if item.kind == SIZE:
+        return 0
+    item.kind = item.element
+    item.nullable = planned.nullable
+    if planned.array:
+        item.kind = SECTION if planned.field.sized or planned.prefix == "rest" else ARRAY
+        item.count, item.size = PREFIXES[planned.prefix], PREFIXES[planned.element_prefix]
+    else:
+        item.size = PREFIXES[planned.prefix]
+        if item.kind == STRUCT and item.nullable:
+            item.kind = NULLABLE_STRUCT
+    attribute = find(cls, planned.name)
+    item.lazy = isinstance(attribute, LazyStruct)
+    item.slot = offset(cls, attribute.slot if item.lazy else planned.name)
+    item.default = <PyObject*>planned.default
+    kept.append(planned.default)
+    if planned.plan is not None:
+        codec = made_codec(planned.plan, codecs)
         kept.append(codec)
-        field.form = codec.form
-        field.least = min(operation.plan.minimum_size, MOST_LEAST)
-        if field.lazy and not operation.plan.has_floats and operation.plan.default_structs <= MAX_DEFAULT_STRUCTS:
-            default_bytes = bytes_of(codec, operation.plan.cls())
+        item.form = codec.form
+        item.least = min(planned.plan.minimum_size, MOST_LEAST)
+        if item.lazy and not planned.plan.has_floats and planned.plan.default_structs <= MAX_DEFAULT_STRUCTS:
+            default_bytes = bytes_of(codec, planned.plan.cls())
             kept.append(default_bytes)
-            field.default_bytes = <PyObject*>default_bytes
-    if field.element == UUID:
+            item.default_bytes = <PyObject*>default_bytes
+    if item.kind == SECTION and item.least == 0:
+        raise NotServed  # no number of bytes says how many there are
+    if item.element == UUID:
         learn_uuid()
-    if field.tag >= 0 and field.kind in (FLOAT64, UUID):
+    if item.tag >= 0 and item.kind in (FLOAT64, UUID):
         # Defaults of other types are compared by Python's rules, these by their content.
-        if type(operation.default) is not (float if field.kind == FLOAT64 else <object>uuid_type):
+        if type(planned.default) is not (float if item.kind == FLOAT64 else <object>uuid_type):
             raise NotServed
     return 0
 
 
-cdef void* allocated(Py_ssize_t count, size_t size) except NULL:
-    memory = PyMem_Calloc(max(count, 1), size)
-    if memory == NULL:
+cdef void* memory(list kept, Py_ssize_t count, size_t size) except NULL:
+    """Zeroed memory for so many items, which lives as long as what is kept."""
+    cdef Py_ssize_t total
+    if not is_size(max(count, 1), size, 0, &total):
         raise MemoryError
-    return memory
+    block = bytearray(total)
+    kept.append(block)
+    return PyByteArray_AS_STRING(<PyObject*>block)
 
 
 cdef void* uncleared(Py_ssize_t count, size_t size) noexcept:

@@ -136,6 +136,26 @@ cdef inline void store_64(uint8_t* p, uint64_t value) noexcept nogil:
     store_32(p + 4, <uint32_t>value)
 
 
+cdef inline void store_integer(uint8_t* p, int width, uint64_t number) noexcept nogil:
+    """An integer of one, two, four or eight bytes."""
+    if width == 4:
+        store_32(p, <uint32_t>number)
+    elif width == 8:
+        store_64(p, number)
+    elif width == 2:
+        store_16(p, <uint32_t>number)
+    else:
+        p[0] = <uint8_t>number
+
+
+cdef inline bint put_integer(Output* out, int width, uint64_t number) noexcept:
+    cdef uint8_t* p = put(out, width)
+    if p == NULL:
+        return False
+    store_integer(p, width, number)
+    return True
+
+
 cdef inline PyObject* close_output(Output* out) noexcept:
     """The bytes that were written; a new reference, or NULL without memory."""
     cdef PyObject* result = out.result

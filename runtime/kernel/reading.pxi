@@ -1,47 +1,55 @@
 # From bytes to instances. Every function gives a new reference, or NULL where its bytes are not strictly valid.
 
-cdef PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
-    cdef PyObject* item = new(form.type)
+cdef inline PyObject* read_struct(const Form* form, Cursor* cursor) noexcept:
+    return read_items(form, NULL, cursor) if form.mark_count == 0 else read_computed(form, cursor)
+
+
+cdef PyObject* read_items(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
+    """A struct, whose computed items may be wrong as yet; there is a mark for each of `mark_count`."""
+    cdef const Item* item
+    cdef PyObject* instance = new_instance(form.type, 0)
     cdef PyObject* value
     cdef Py_ssize_t i
-    if item == NULL:
+    if instance == NULL:
         return NULL
-    if form.parts != NULL and not read_layout(form, item, cursor):
-        drop(item)
-        return NULL
-    for i in range(form.field_count):
-        value = read_value(form.fields[i].kind, &form.fields[i], form.fields[i].nullable, cursor)
+    for i in range(form.item_count):
+        item = &form.items[i]
+        if item.kind >= BOUND:
+            if not read_rare(item, instance, marks, cursor):
+                drop(instance)
+                return NULL
+            continue
+        value = read_value(item.kind, item, item.nullable, cursor)
         if value == NULL:
-            drop(item)
+            drop(instance)
             return NULL
-        slot_of(item, form.fields[i].slot)[0] = value
-    if form.flexible and not read_tag_section(form, item, cursor):
-        drop(item)
+        slot_of(instance, item.slot)[0] = value
+    if form.flexible and not read_tag_section(form, instance, cursor):
+        drop(instance)
         return NULL
-    track(item)
-    return item
+    return instance
 
 
-cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullable, Cursor* cursor) noexcept:
-    """A value of a field: the field's own, of its kind, or one element of its array, which must not be null."""
+cdef inline PyObject* read_value(Kind kind, const Item* item, bint nullable, Cursor* cursor) noexcept:
+    """A value of an item: the item's own, of its kind, or one element of its array, which must not be null."""
     cdef const uint8_t* p
     cdef uint64_t bits
-    cdef int64_t zigzag
+    cdef int64_t length
     cdef double number
     if kind == INT32:
         return new_int(<int32_t>big_endian_32(p)) if take(cursor, 4, &p) else NULL
     elif kind == STRING:
-        return read_string(field, nullable, cursor)
+        return read_text(item.size, nullable, cursor)
     elif kind == INT16:
         return new_int(<int16_t>big_endian_16(p)) if take(cursor, 2, &p) else NULL
     elif kind == INT64:
         return new_int(<int64_t>big_endian_64(p)) if take(cursor, 8, &p) else NULL
     elif kind == STRUCT:
-        return read_struct(field.form, cursor)
-    elif kind == ARRAY:
-        return read_array(field, cursor)
+        return read_struct(item.form, cursor)
+    elif kind == ARRAY or kind == SECTION:
+        return read_array(item, nullable, cursor)
     elif kind == NULLABLE_STRUCT:
-        return read_nullable_struct(field, cursor)
+        return read_nullable_struct(item, cursor)
     elif kind == INT8:
         return new_int(<int8_t>p[0]) if take(cursor, 1, &p) else NULL
     elif kind == BOOL:
@@ -49,7 +57,7 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
             return NULL
         return new_reference(True_ if p[0] else False_)
     elif kind == BYTES:
-        return read_bytes(field, nullable, cursor)
+        return read_blob(item.size, nullable, cursor)
     elif kind == UUID:
         return new_uuid(p) if take(cursor, 16, &p) else NULL
     elif kind == UINT16:
@@ -62,49 +70,93 @@ cdef inline PyObject* read_value(Kind kind, const Operation* field, bint nullabl
         bits = big_endian_64(p)
         memcpy(&number, &bits, 8)
         return PyFloat_FromDouble(number)
-    elif kind == PACKED:
-        return new_int(zigzag) if take_zigzag(cursor, field.bits, &zigzag) else NULL
-    else:  # UPACKED: two's complement of so many bits
-        if not take_varint(cursor, field.bits, &bits):
-            return NULL
-        if field.bits < 64 and bits >> (field.bits - 1):
-            bits |= ~<uint64_t>0 << field.bits
-        return new_int(<int64_t>bits)
+    else:
+        return new_int(length) if take_packed(item, cursor, &length) else NULL
 
 
-cdef PyObject* read_nullable_struct(const Operation* field, Cursor* cursor) noexcept:
-    """A struct behind its marker, which is a byte, or of one in a tag section a varint."""
+cdef inline bint take_packed(const Item* item, Cursor* cursor, int64_t* number) noexcept nogil:
+    """An integer as varint (KIP-625): zigzag, or two's complement of so many bits."""
+    cdef uint64_t pattern
+    if item.element == PACKED:
+        return take_zigzag(cursor, item.bits, number)
+    if not take_varint(cursor, item.bits, &pattern):
+        return False
+    number[0] = signed(pattern, item.bits)
+    return True
+
+
+cdef PyObject* read_nullable_struct(const Item* item, Cursor* cursor) noexcept:
+    """A struct after its marker, which is a byte, or of one in a tag section a varint."""
+    cdef bint is_there
+    if not take_marker(item, cursor, &is_there):
+        return NULL
+    return read_struct(item.form, cursor) if is_there else new_reference(None_)
+
+
+cdef inline bint take_marker(const Item* item, Cursor* cursor, bint* is_there) noexcept nogil:
     cdef const uint8_t* marker
     if not take(cursor, 1, &marker):
+        return False
+    is_there[0] = marker[0] == 1
+    return is_there[0] or marker[0] == (255 if item.tag < 0 else 0)
+
+
+cdef PyObject* read_array(const Item* item, bint nullable, Cursor* cursor) noexcept:
+    cdef int64_t length
+    cdef PyObject** elements
+    cdef Py_ssize_t i
+    if not take_length(item.count, cursor, &length):
         return NULL
-    if marker[0] == 1:
-        return read_struct(field.form, cursor)
-    if marker[0] == (255 if field.tag < 0 else 0):
-        return new_reference(None_)
+    if length < 0:
+        return new_reference(None_) if nullable else NULL
+    if item.kind == SECTION:
+        return read_section(item, length, cursor)
+    if not can_hold(cursor, length, item.least):
+        return NULL
+    if length == 0:
+        return PyList_New(0)
+    elements = <PyObject**>uncleared(length, sizeof(PyObject*))
+    if elements == NULL:
+        return NULL
+    for i in range(length):
+        elements[i] = read_value(item.element, item, False, cursor)
+        if elements[i] == NULL:
+            return abandon_elements(elements, i)
+    return list_of(elements, length)
+
+
+cdef PyObject* abandon_elements(PyObject** elements, Py_ssize_t count) noexcept:
+    """NULL, after so many elements were read of an array that is broken."""
+    while count:
+        count -= 1
+        drop(elements[count])
+    PyMem_Free(elements)
     return NULL
 
 
-cdef PyObject* read_array(const Operation* field, Cursor* cursor) noexcept:
-    cdef int64_t count
+cdef PyObject* read_section(const Item* item, int64_t size, Cursor* cursor) noexcept:
+    """Elements that fill so many bytes."""
+    cdef const uint8_t* end = cursor.end
     cdef PyObject* items
-    cdef PyObject* item
-    cdef Py_ssize_t i
-    if not take_length(field, cursor, 4, &count):
+    cdef PyObject* element
+    cdef int failed
+    if size > left(cursor):
         return NULL
-    if count < 0:
-        return new_reference(None_) if field.nullable else NULL
-    if not can_hold(cursor, count, field.least):
-        return NULL
-    items = new_list(count)
+    items = PyList_New(0)
     if items == NULL:
         return NULL
-    for i in range(count):
-        item = read_value(field.element, field, False, cursor)
-        if item == NULL:
+    cursor.end = cursor.at + size
+    while cursor.at < cursor.end:
+        element = read_value(item.element, item, False, cursor)
+        if element == NULL:
             drop(items)
             return NULL
-        PyList_SET_ITEM(items, i, item)
-    track_list(items)
+        failed = PyList_Append(items, element)
+        drop(element)
+        if failed:
+            drop(items)
+            return NULL
+    cursor.end = end
     return items
 
 
@@ -122,88 +174,76 @@ cdef bint may_have(Py_ssize_t size, int64_t empty_elements) noexcept nogil:
     return empty_elements <= EMPTY_ELEMENTS_ALWAYS or empty_elements <= size // BYTES_FOR_EACH_MORE
 
 
-cdef PyObject* read_string(const Operation* field, bint nullable, Cursor* cursor) noexcept:
+cdef inline PyObject* read_text(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(field, cursor, 2, &size) or size > MAX_STRING:
+    if not take_length(prefix, cursor, &size) or not is_text_length(prefix, size):
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
     return PyUnicode_DecodeUTF8(<const char*>p, size, NULL) if take(cursor, size, &p) else NULL
 
 
-cdef PyObject* read_bytes(const Operation* field, bint nullable, Cursor* cursor) noexcept:
+cdef inline PyObject* read_blob(Prefix prefix, bint nullable, Cursor* cursor) noexcept:
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_length(field, cursor, 4, &size):
+    if not take_length(prefix, cursor, &size):
         return NULL
     if size < 0:
         return new_reference(None_) if nullable else NULL
     return PyBytes_FromStringAndSize(<const char*>p, size) if take(cursor, size, &p) else NULL
 
 
-cdef inline bint take_length(const Operation* field, Cursor* cursor, int width, int64_t* length) noexcept nogil:
-    """A length or a count, -1 for null; a classic one has so many bytes. Whether it is there and makes sense."""
-    cdef const uint8_t* p
-    cdef uint64_t size
-    if field.compact:
-        if not take_varint(cursor, 31, &size):
-            return False
-        length[0] = <int64_t>size - 1
-        return True
-    if not take(cursor, width, &p):
-        return False
-    length[0] = <int16_t>big_endian_16(p) if width == 2 else <int32_t>big_endian_32(p)
-    return length[0] >= -1
-
-
-cdef inline bint read_tag_section(const Form* form, PyObject* item, Cursor* cursor) noexcept:
+cdef inline bint read_tag_section(const Form* form, PyObject* instance, Cursor* cursor) noexcept:
     """Read the tag section into its struct, the defaults of fields that it does not have included."""
     cdef uint64_t count
     cdef PyObject* unknown
     if not take_varint(cursor, 31, &count):
         return False
     if count == 0:
-        slot_of(item, form.unknown_slot)[0] = new_reference(None_)
-        return set_defaults(form, item)
+        slot_of(instance, form.unknown_slot)[0] = new_reference(None_)
+        return set_defaults(form, instance)
     unknown = PyDict_New()
     if unknown == NULL:
         return False
-    slot_of(item, form.unknown_slot)[0] = unknown
-    return read_tagged_fields(form, item, unknown, count, cursor) and set_defaults(form, item)
+    slot_of(instance, form.unknown_slot)[0] = unknown
+    return read_tagged_fields(form, instance, unknown, count, cursor) and set_defaults(form, instance)
 
 
 cdef bint read_tagged_fields(
-    const Form* form, PyObject* item, PyObject* unknown, uint64_t count, Cursor* cursor
+    const Form* form, PyObject* instance, PyObject* unknown, uint64_t count, Cursor* cursor
 ) noexcept:
-    cdef uint64_t tag, size
-    cdef int64_t previous = -1
+    cdef uint64_t size
+    cdef int64_t tag = -1
     cdef const uint8_t* start
-    cdef const Operation* field
+    cdef const Item* item
     cdef PyObject* value
     while count:
         count -= 1
-        if not take_varint(cursor, 31, &tag) or not take_varint(cursor, 31, &size):
+        if not take_tag(cursor, &tag, &size):
             return False
-        if <int64_t>tag <= previous:
-            return False
-        previous = tag
-        field = tagged_field(form, tag)
+        item = tagged_item(form, tag)
         start = cursor.at
-        if field == NULL:
+        if item == NULL:
             if is_declared(form, tag) or not read_unknown_field(unknown, tag, size, cursor):
                 return False
             continue
-        value = read_value(field.kind, field, field.nullable, cursor)
+        value = read_value(item.kind, item, item.nullable, cursor)
         if value == NULL:
             return False
-        slot_of(item, field.slot)[0] = value
+        slot_of(instance, item.slot)[0] = value
         if cursor.at - start != <Py_ssize_t>size:
             return False
     return True
 
 
-cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cursor* cursor) noexcept:
+cdef inline bint take_tag(Cursor* cursor, int64_t* tag, uint64_t* size) noexcept nogil:
+    """The tag and the size of a tagged field. Whether they are there, and the tag is greater than the one before."""
+    cdef int64_t previous = tag[0]
+    return take_varint(cursor, 31, <uint64_t*>tag) and take_varint(cursor, 31, size) and tag[0] > previous
+
+
+cdef bint read_unknown_field(PyObject* unknown, int64_t tag, uint64_t size, Cursor* cursor) noexcept:
     cdef const uint8_t* p
     cdef PyObject* key
     cdef PyObject* value
@@ -218,28 +258,28 @@ cdef bint read_unknown_field(PyObject* unknown, uint64_t tag, uint64_t size, Cur
     return done
 
 
-cdef inline bint set_defaults(const Form* form, PyObject* item) noexcept:
+cdef inline bint set_defaults(const Form* form, PyObject* instance) noexcept:
     """Give the tagged fields that were left out what they are then."""
-    cdef const Operation* field
+    cdef const Item* item
     cdef PyObject** slot
     cdef Py_ssize_t i
     for i in range(form.tagged_count):
-        field = &form.tagged[i]
-        slot = slot_of(item, field.slot)
+        item = &form.tagged[i]
+        slot = slot_of(instance, item.slot)
         if slot[0] != NULL:
             continue
-        if field.lazy:
+        if item.lazy:
             slot[0] = new_reference(LAZY)
-        elif field.kind == ARRAY and field.default != None_:
+        elif item.kind == ARRAY and item.default != None_:
             slot[0] = PyList_New(0)
             if slot[0] == NULL:
                 return False
         else:
-            slot[0] = new_reference(field.default)
+            slot[0] = new_reference(item.default)
     return True
 
 
-cdef inline const Operation* tagged_field(const Form* form, int64_t tag) noexcept:
+cdef inline const Item* tagged_item(const Form* form, int64_t tag) noexcept:
     cdef Py_ssize_t i
     for i in range(form.tagged_count):
         if form.tagged[i].tag == tag:
@@ -267,7 +307,7 @@ cdef inline PyObject* new_reference(PyObject* value) noexcept:
 
 
 cdef PyObject* new_uuid(const uint8_t* p) noexcept:
-    cdef PyObject* item = new(uuid_type)
+    cdef PyObject* item = new_instance(uuid_type, 0)
     cdef PyObject* number
     if item == NULL:
         return NULL
@@ -277,5 +317,4 @@ cdef PyObject* new_uuid(const uint8_t* p) noexcept:
         return NULL
     slot_of(item, uuid_number_slot)[0] = number
     slot_of(item, uuid_safety_slot)[0] = new_reference(uuid_safety)
-    track(item)
     return item

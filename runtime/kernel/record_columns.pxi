@@ -1,4 +1,4 @@
-# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi.
+# The records of batches of magic 2 as Arrow columns, by the rules of records.pxi, which says why by hand.
 
 cdef enum:
     # The columns, in their order.
@@ -123,8 +123,7 @@ cdef class RecordTable:
         batch.number, batch.count, batch.base_offset, batch.base_timestamp = number, count, base_offset, base_timestamp
         batch.has_append_time = append_time is not None
         batch.append_time = 0 if append_time is None else append_time  # may run code, which may call this
-        cursor.at = <const uint8_t*>PyBytes_AS_STRING(<PyObject*>section)
-        cursor.end = cursor.at + PyBytes_GET_SIZE(<PyObject*>section)
+        open_bytes(section, 0, &cursor)
         self.claim()
         before, done = self.rows.count, self.call.done
         with nogil:
@@ -189,7 +188,7 @@ cdef inline bint fill_record(Column* columns, Py_ssize_t row, const BatchHeader*
     cdef const uint8_t* attributes
     cdef int64_t length, delta
     cdef int64_t* timestamp = <int64_t*>columns[TIMESTAMP_COLUMN].values + row
-    if not take_prefix(PREFIX_VARINT, cursor, &length) or not 0 <= length <= left(cursor):
+    if not take_length(VARINT_PREFIX, cursor, &length) or not 0 <= length <= left(cursor):
         return False
     cursor.end = cursor.at + length
     columns.rows.call.done += length
@@ -217,7 +216,7 @@ cdef inline bint fill_blob(Column* column, Py_ssize_t row, Cursor* cursor) noexc
     """Bytes or null behind their size."""
     cdef int64_t size
     cdef const uint8_t* p
-    if not take_prefix(PREFIX_VARINT, cursor, &size):
+    if not take_length(VARINT_PREFIX, cursor, &size):
         return False
     if size < 0:
         return set_null(column, row)
@@ -229,14 +228,14 @@ cdef inline bint fill_headers(Column* column, Py_ssize_t row, Cursor* cursor) no
     cdef int64_t count, size
     cdef Py_ssize_t i, first = column.elements.count
     cdef const uint8_t* p
-    if not take_prefix(PREFIX_VARINT, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
+    if not take_length(VARINT_PREFIX, cursor, &count) or not 0 <= count <= left(cursor) // 2:  # each has two sizes
         return False
     if count and not make_room(&column.elements, count):
         return False
     column.elements.count += count
     column.offsets[row + 1] = <int32_t>column.elements.count
     for i in range(first, first + count):
-        if not take_prefix(PREFIX_VARINT, cursor, &size) or size < 0 or not take(cursor, size, &p):
+        if not take_length(VARINT_PREFIX, cursor, &size) or size < 0 or not take(cursor, size, &p):
             return False
         if not fill_text(&of_header[0], i, p, size):
             return False

@@ -1,58 +1,67 @@
-# From instances to bytes. Every function tells whether it could; it could not where a value is wrong, and also where
+# From instances to bytes. Every function says whether it could; it could not where a value is wrong, and also where
 # one is right but unusual, such as a tuple for a list: the generated code then looks at it. No Python code runs
 # meanwhile, so that nothing can change what is being written.
 
-cdef bint write_struct(const Form* form, PyObject* item, Output* out) noexcept:
-    cdef Py_ssize_t i
+cdef inline bint write_struct(const Form* form, PyObject* instance, Output* out) noexcept:
+    return write_items(form, instance, NULL, out) if form.mark_count == 0 else write_computed(form, instance, out)
+
+
+cdef bint write_items(const Form* form, PyObject* instance, Marks* marks, Output* out) noexcept:
+    """A struct, whose computed items are not filled in yet; there are marks where it has any."""
+    cdef const Item* item
     cdef PyObject* value
-    if type_of(item) != form.type:
+    cdef Py_ssize_t i
+    if type_of(instance) != form.type:
         return False
-    if form.parts != NULL:
-        return write_layout(form, item, out)
-    for i in range(form.field_count):
-        value = slot_of(item, form.fields[i].slot)[0]
-        if value == NULL or not write_field(&form.fields[i], value, out):
+    for i in range(form.item_count):
+        item = &form.items[i]
+        if item.kind >= BOUND:
+            if not write_rare(item, instance, marks, out):
+                return False
+            continue
+        value = slot_of(instance, item.slot)[0]
+        if value == NULL or not write_item(item, value, out):
             return False
-    return not form.flexible or write_tag_section(form, item, out)
+    return not form.flexible or write_tag_section(form, instance, out)
 
 
-cdef bint write_field(const Operation* field, PyObject* value, Output* out) noexcept:
-    cdef uint8_t* p
-    if field.kind == ARRAY:
-        return write_array(field, value, out)
-    if field.kind == NULLABLE_STRUCT:
-        p = put(out, 1)
-        if p == NULL:
-            return False
-        p[0] = 1 if value != None_ else 255 if field.tag < 0 else 0
-        return value == None_ or write_struct(field.form, value, out)
+cdef bint write_item(const Item* item, PyObject* value, Output* out) noexcept:
+    if item.kind == ARRAY or item.kind == SECTION:
+        return write_array(item, value, out)
+    if item.kind == NULLABLE_STRUCT:
+        return put_marker(item, value != None_, out) and (value == None_ or write_struct(item.form, value, out))
     if value == None_:
-        return field.nullable and write_null(field, 2 if field.kind == STRING else 4, out)
-    return write_value(field, value, out)
+        return item.nullable and put_length(item.size, -1, out)
+    return write_value(item, value, out)
 
 
-cdef inline bint write_value(const Operation* field, PyObject* value, Output* out) noexcept:
-    """One value, not null: of the field itself, or of one element of an array."""
+cdef inline bint put_marker(const Item* item, bint is_there, Output* out) noexcept:
+    """What stands before a nullable struct: a byte, or of one in a tag section a varint."""
+    return put_integer(out, 1, 1 if is_there else 255 if item.tag < 0 else 0)
+
+
+cdef inline bint write_value(const Item* item, PyObject* value, Output* out) noexcept:
+    """One value, not null: of the item itself, or of one element of an array."""
     cdef uint8_t* p
     cdef int64_t number
     cdef uint64_t bits
     cdef double real
-    if field.element == STRUCT:
-        return write_struct(field.form, value, out)
-    elif field.element == STRING:
-        return write_string(field, value, out)
-    elif field.element == BYTES:
-        return write_bytes(field, value, out)
-    elif field.element == BOOL:
+    if item.element == STRUCT:
+        return write_struct(item.form, value, out)
+    elif item.element == STRING:
+        return write_text(item.size, value, out)
+    elif item.element == BYTES:
+        return write_blob(item.size, value, out)
+    elif item.element == BOOL:
         p = put(out, 1)
         if p == NULL or (value != True_ and value != False_):
             return False
         p[0] = value == True_
         return True
-    elif field.element == UUID:
+    elif item.element == UUID:
         p = put(out, 16)
         return p != NULL and type_of(value) == uuid_type and write_uuid(value, p)
-    elif field.element == FLOAT64:
+    elif item.element == FLOAT64:
         p = put(out, 8)
         if p == NULL or not PyFloat_CheckExact(value):
             return False
@@ -60,58 +69,18 @@ cdef inline bint write_value(const Operation* field, PyObject* value, Output* ou
         memcpy(&bits, &real, 8)
         store_64(p, bits)
         return True
-    if not as_number(value, &number):
-        return False
-    if field.element == INT32:
-        p = put(out, 4)
-        if p == NULL or number != <int32_t>number:
-            return False
-        store_32(p, <uint32_t>number)
-    elif field.element == INT64:
-        p = put(out, 8)
-        if p == NULL:
-            return False
-        store_64(p, <uint64_t>number)
-    elif field.element == INT16:
-        p = put(out, 2)
-        if p == NULL or number != <int16_t>number:
-            return False
-        store_16(p, <uint32_t>number)
-    elif field.element == INT8:
-        p = put(out, 1)
-        if p == NULL or number != <int8_t>number:
-            return False
-        p[0] = <uint8_t>number
-    elif field.element == UINT16:
-        p = put(out, 2)
-        if p == NULL or number != <uint16_t>number:
-            return False
-        store_16(p, <uint32_t>number)
-    elif field.element == UINT32:
-        p = put(out, 4)
-        if p == NULL or number != <uint32_t>number:
-            return False
-        store_32(p, <uint32_t>number)
-    else:
-        return write_packed(field, number, out)
-    return True
+    return as_number(value, &number) and put_number(item, number, out)
 
 
-cdef bint write_packed(const Operation* field, int64_t number, Output* out) noexcept:
-    """An integer as varint (KIP-625)."""
-    if field.bits < 64 and not -(<int64_t>1 << (field.bits - 1)) <= number < <int64_t>1 << (field.bits - 1):
+cdef inline bint put_number(const Item* item, int64_t number, Output* out) noexcept:
+    """An integer that fits its type and its encoding (KIP-625)."""
+    if not item.low <= number <= item.high:
         return False
-    if field.element == PACKED:
+    if item.bits == 0:
+        return put_integer(out, <int>item.least, number)
+    if item.element == PACKED:
         return put_zigzag(out, number)
-    return put_varint(out, <uint64_t>number & (~<uint64_t>0 >> (64 - field.bits)))
-
-
-cdef inline bint as_number(PyObject* value, int64_t* number) noexcept:
-    cdef int overflow = 0
-    if not PyLong_CheckExact(value):
-        return False
-    number[0] = PyLong_AsLongLongAndOverflow(value, &overflow)
-    return overflow == 0
+    return put_varint(out, <uint64_t>number & (~<uint64_t>0 >> (64 - item.bits)))
 
 
 cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
@@ -119,74 +88,55 @@ cdef bint write_uuid(PyObject* value, uint8_t* p) noexcept:
     return number != NULL and PyLong_CheckExact(number) and uuid_bytes(number, p)
 
 
-cdef bint write_array(const Operation* field, PyObject* value, Output* out) noexcept:
-    cdef Py_ssize_t i, count
-    if value == None_:
-        return field.nullable and write_null(field, 4, out)
-    if not PyList_CheckExact(value):
+cdef bint write_array(const Item* item, PyObject* items, Output* out) noexcept:
+    cdef Py_ssize_t at = out.at - out.start, before, count
+    if items == None_:
+        return item.nullable and put_length(item.count, -1, out)
+    if not PyList_CheckExact(items):
         return False
-    count = PyList_GET_SIZE(value)
-    if field.least == 0:
+    if item.kind == SECTION:
+        if not put_length(item.count, 0, out):
+            return False
+        before = written(out)
+        return write_elements(item, items, out) and set_length(item.count, at, written(out) - before, out)
+    count = PyList_GET_SIZE(items)
+    if item.least == 0:
         out.empty_elements += count
-    if not write_length(field, 4, count, out):
-        return False
-    for i in range(count):
-        if not write_value(field, PyList_GET_ITEM(value, i), out):
+    return put_length(item.count, count, out) and write_elements(item, items, out)
+
+
+cdef inline bint write_elements(const Item* item, PyObject* items, Output* out) noexcept:
+    cdef Py_ssize_t i
+    if item.rare != NULL and item.rare.sorted_slot >= 0:
+        return write_set(item, items, out)
+    for i in range(PyList_GET_SIZE(items)):
+        if not write_value(item, PyList_GET_ITEM(items, i), out):
             return False
     return True
 
 
-cdef bint write_string(const Operation* field, PyObject* value, Output* out) noexcept:
+cdef inline bint write_text(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef Py_ssize_t size = 0
     cdef const char* text
     if not PyUnicode_CheckExact(value):
         return False
-    text = PyUnicode_AsUTF8AndSize(value, &size)
-    if text == NULL or size > MAX_STRING:
+    text = utf8_of(value, &size)
+    if text == NULL or not is_text_length(prefix, size):
         return False
-    return write_length(field, 2, size, out) and put_bytes(out, text, size)
+    return put_length(prefix, size, out) and put_long(out, text, size)
 
 
-cdef bint write_bytes(const Operation* field, PyObject* value, Output* out) noexcept:
+cdef inline bint write_blob(Prefix prefix, PyObject* value, Output* out) noexcept:
     cdef Py_ssize_t size
     if not PyBytes_CheckExact(value):
         return False
     size = PyBytes_GET_SIZE(value)
-    return write_length(field, 4, size, out) and put_long(out, PyBytes_AS_STRING(value), size)
+    return put_length(prefix, size, out) and put_long(out, PyBytes_AS_STRING(value), size)
 
 
-cdef inline bint write_length(const Operation* field, int width, Py_ssize_t length, Output* out) noexcept:
-    """A length or a count; a classic one has so many bytes."""
-    cdef uint8_t* p
-    if length > MAX_LENGTH:
-        return False
-    if field.compact:
-        return put_varint(out, <uint64_t>length + 1)
-    p = put(out, width)
-    if p == NULL:
-        return False
-    if width == 2:
-        store_16(p, <uint32_t>length)
-    else:
-        store_32(p, <uint32_t>length)
-    return True
-
-
-cdef bint write_null(const Operation* field, int width, Output* out) noexcept:
-    """The length or the count of null; a classic one has so many bytes."""
-    cdef uint8_t* p = put(out, 1 if field.compact else width)
-    if p == NULL:
-        return False
-    if field.compact:
-        p[0] = 0
-    else:
-        memset(p, 255, width)
-    return True
-
-
-cdef bint write_tag_section(const Form* form, PyObject* item, Output* out) noexcept:
+cdef bint write_tag_section(const Form* form, PyObject* instance, Output* out) noexcept:
     """The tagged fields that are not at their defaults and the unknown ones, merged in the order of their tags."""
-    cdef PyObject* unknown = slot_of(item, form.unknown_slot)[0]
+    cdef PyObject* unknown = slot_of(instance, form.unknown_slot)[0]
     cdef Unknown* others = NULL
     cdef Py_ssize_t other_count = 0
     cdef bint done
@@ -199,12 +149,12 @@ cdef bint write_tag_section(const Form* form, PyObject* item, Output* out) noexc
     if other_count == 0:
         if form.tagged_count == 0:
             return put_varint(out, 0)
-        return write_tagged_fields(form, item, NULL, 0, out)
+        return write_tagged_fields(form, instance, NULL, 0, out)
     others = <Unknown*>uncleared(other_count, sizeof(Unknown))
     done = (
         others != NULL
         and gather_unknown(form, unknown, others)
-        and write_tagged_fields(form, item, others, other_count, out)
+        and write_tagged_fields(form, instance, others, other_count, out)
     )
     PyMem_Free(others)
     return done
@@ -238,7 +188,7 @@ cdef int by_tag(const void* one, const void* other) noexcept nogil:
 
 
 cdef bint write_tagged_fields(
-    const Form* form, PyObject* item, const Unknown* others, Py_ssize_t other_count, Output* out
+    const Form* form, PyObject* instance, const Unknown* others, Py_ssize_t other_count, Output* out
 ) noexcept:
     cdef Py_ssize_t count_at = out.at - out.start
     cdef Py_ssize_t i = 0, j = 0, before
@@ -249,7 +199,7 @@ cdef bint write_tagged_fields(
     while i < form.tagged_count or j < other_count:
         if j == other_count or (i < form.tagged_count and form.tagged[i].tag < others[j].tag):
             before = out.at - out.start
-            value = slot_of(item, form.tagged[i].slot)[0]
+            value = slot_of(instance, form.tagged[i].slot)[0]
             if value == NULL or not write_tagged_field(&form.tagged[i], value, out):
                 return False
             count += out.at - out.start > before
@@ -271,48 +221,48 @@ cdef bint write_unknown_field(const Unknown* field, Output* out) noexcept:
     )
 
 
-cdef bint write_tagged_field(const Operation* field, PyObject* value, Output* out) noexcept:
+cdef bint write_tagged_field(const Item* item, PyObject* value, Output* out) noexcept:
     """A known field with its tag and its size; nothing where it has its default."""
     cdef Py_ssize_t start = out.at - out.start, size_at, before
     cdef bint counts = out.counts
-    if value == LAZY if field.lazy else is_default(field, value):
+    if value == LAZY if item.lazy else is_default(item, value):
         return True
-    if not put_varint(out, field.tag):
+    if not put_varint(out, item.tag):
         return False
     size_at = out.at - out.start
     if put(out, 1) == NULL:
         return False
     before = written(out)
-    out.counts = counts and not field.lazy  # of what is compared below the bytes are needed
-    if not write_field(field, value, out):
+    out.counts = counts and not item.lazy  # of what is compared below the bytes are needed
+    if not write_item(item, value, out):
         return False
     out.counts = counts
-    if field.lazy and value != None_:
-        if field.default_bytes == NULL:
+    if item.lazy and value != None_:
+        if item.default_bytes == NULL:
             return False
-        if ends_with(out, size_at + 1 + field.nullable, field.default_bytes):
+        if ends_with(out, size_at + 1 + item.nullable, item.default_bytes):
             out.at = out.start + start
             return True
     return insert_varint(out, size_at, written(out) - before)
 
 
-cdef bint is_default(const Operation* field, PyObject* value) noexcept:
+cdef bint is_default(const Item* item, PyObject* value) noexcept:
     """Whether a tagged field is left out. Of a value that cannot be written it does not matter what is said."""
-    if field.default == None_ or value == None_:
-        return value == field.default
-    if field.kind == ARRAY:
+    if item.default == None_ or value == None_:
+        return value == item.default
+    if item.kind == ARRAY:
         return PyList_CheckExact(value) and PyList_GET_SIZE(value) == 0
-    if field.kind == STRING:
-        return PyUnicode_CheckExact(value) and PyObject_RichCompareBool(value, field.default, Py_EQ) == 1
-    if field.kind == BYTES:
-        return PyBytes_CheckExact(value) and PyObject_RichCompareBool(value, field.default, Py_EQ) == 1
-    if field.kind == BOOL:
-        return value == field.default
-    if field.kind == FLOAT64:
-        return PyFloat_CheckExact(value) and PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(field.default)
-    if field.kind == UUID:
-        return type_of(value) == uuid_type and same_uuid(value, field.default)
-    return PyLong_CheckExact(value) and PyObject_RichCompareBool(value, field.default, Py_EQ) == 1
+    if item.kind == STRING:
+        return PyUnicode_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
+    if item.kind == BYTES:
+        return PyBytes_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
+    if item.kind == BOOL:
+        return value == item.default
+    if item.kind == FLOAT64:
+        return PyFloat_CheckExact(value) and PyFloat_AS_DOUBLE(value) == PyFloat_AS_DOUBLE(item.default)
+    if item.kind == UUID:
+        return type_of(value) == uuid_type and same_uuid(value, item.default)
+    return PyLong_CheckExact(value) and PyObject_RichCompareBool(value, item.default, Py_EQ) == 1
 
 
 cdef bint same_uuid(PyObject* one, PyObject* other) noexcept:

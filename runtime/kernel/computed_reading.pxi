@@ -1,0 +1,134 @@
+# From bytes to what computed.pxi describes. While a struct is read whose size is known, the cursor ends where it does.
+
+cdef PyObject* read_computed(const Form* form, Cursor* cursor) noexcept:
+    """A struct with computed items, which then are right."""
+    cdef const uint8_t* marks[MAX_MARKS]
+    cdef const uint8_t* end = cursor.end
+    cdef PyObject* instance = read_items(form, marks, cursor)
+    if instance != NULL and not has_ended(form, marks, cursor):
+        drop(instance)
+        return NULL
+    cursor.end = end
+    return instance
+
+
+cdef bint read_rare(const Item* item, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
+    """Read an item and set what attributes it has. Whether its bytes are strictly valid."""
+    cdef const Rare* rare = item.rare
+    cdef const uint8_t* p
+    if rare.mark >= 0:
+        marks[rare.mark] = cursor.at
+    if item.kind == BITS:
+        return read_bits(rare, instance, cursor)
+    elif item.kind == SIZE:
+        return read_size(item, cursor)
+    elif item.kind == CHECKSUM:
+        return take(cursor, 4, &p) and (not rare.is_behind or has_checksum(rare, marks, p))
+    elif item.kind == CONSTANT:
+        return take(cursor, rare.width, &p) and big_endian(p, rare.width) == rare.number
+    return read_bound(rare, instance, marks, cursor)
+
+
+cdef bint has_ended(const Form* form, const uint8_t** marks, Cursor* cursor) noexcept:
+    """Whether a struct that was read is as long as its size says and has the checksums that stand before its end."""
+    cdef const Item* item
+    cdef Py_ssize_t i
+    for i in range(form.item_count):
+        item = &form.items[i]
+        if item.kind == SIZE and cursor.at != cursor.end:
+            return False
+        if item.kind == CHECKSUM and not item.rare.is_behind and not has_checksum(item.rare, marks, cursor.at):
+            return False
+    return True
+
+
+cdef inline bint has_checksum(const Rare* rare, const uint8_t** marks, const uint8_t* end) noexcept:
+    """Whether the bytes up to there have the checksum that stands in its place."""
+    cdef const uint8_t* start = marks[rare.start]
+    return checksum(rare.castagnoli, start, end - start) == big_endian_32(marks[rare.mark])
+
+
+cdef bint read_bits(const Rare* rare, PyObject* instance, Cursor* cursor) noexcept:
+    cdef const uint8_t* p
+    cdef const Bit* bit
+    cdef uint64_t number, value
+    cdef PyObject* attribute
+    cdef Py_ssize_t i
+    if not take(cursor, rare.width, &p):
+        return False
+    number = big_endian(p, rare.width)
+    if number & ~rare.number:
+        return False
+    for i in range(rare.bit_count):
+        bit = &rare.bits[i]
+        if bit.presence.is_told:
+            continue
+        value = number >> bit.lowest & bit.most
+        if bit.is_bool:
+            attribute = new_reference(True_ if value else False_)
+        else:
+            attribute = PyLong_FromUnsignedLongLong(value)
+            if attribute == NULL:
+                return False
+        slot_of(instance, bit.slot)[0] = attribute
+    return True
+
+
+cdef bint read_size(const Item* item, Cursor* cursor) noexcept:
+    """The size of what follows, which becomes the cursor's end. It is signed, as all that sizes are declared with."""
+    cdef const uint8_t* p
+    cdef int64_t size
+    if item.bits:
+        if not take_packed(item, cursor, &size):
+            return False
+    elif take(cursor, item.least, &p):
+        size = signed(big_endian(p, <int>item.least), 8 * <int>item.least)
+    else:
+        return False
+    if not 0 <= size <= left(cursor):
+        return False
+    cursor.end = cursor.at + size
+    return True
+
+
+cdef bint read_bound(const Rare* rare, PyObject* instance, const uint8_t** marks, Cursor* cursor) noexcept:
+    """Set the attribute of a value that may be absent, without a prefix, or bound to something else."""
+    cdef const Item* item = &rare.value
+    cdef const uint8_t* end = cursor.end
+    cdef PyObject* value
+    if rare.presence.is_told and not is_told_present(&rare.presence, marks):
+        value = new_reference(rare.absent) if rare.absent != NULL else PyList_New(0)
+    else:
+        if rare.partner.is_told and not is_told_present(&rare.partner, marks):
+            item = &rare.without_prefix
+        if takes_rest(item):
+            if left(cursor) < rare.behind:
+                return False
+            cursor.end -= rare.behind
+        value = read_value(item.kind, item, item.nullable and not rare.presence.is_told, cursor)
+        cursor.end = end
+    if value == NULL:
+        return False
+    slot_of(instance, item.slot)[0] = value  # which now is the instance's to drop
+    if rare.sorted_slot >= 0 and not ascends(value, rare.sorted_slot):
+        return False
+    return rare.same_length_slot < 0 or have_same_length(value, slot_of(instance, rare.same_length_slot)[0])
+
+
+cdef inline bint is_told_present(const Presence* presence, const uint8_t** marks) noexcept nogil:
+    return ((marks[presence.mark][presence.byte] & presence.bit) != 0) == presence.means_present
+
+
+cdef bint ascends(PyObject* items, Py_ssize_t slot) noexcept:
+    """Whether an array's elements, which were just read, strictly ascend by an attribute."""
+    cdef Py_ssize_t i
+    cdef PyObject* key
+    cdef PyObject* before = NULL
+    if not PyList_CheckExact(items):
+        return False
+    for i in range(PyList_GET_SIZE(items)):
+        key = slot_of(PyList_GET_ITEM(items, i), slot)[0]
+        if not is_key(key, before) or (i and not is_less(before, key)):
+            return False
+        before = key
+    return True

@@ -1,0 +1,85 @@
+# What stands before a text, a blob or an array and says how long it is: how many bytes, or how many elements.
+
+cdef enum Prefix:
+    NO_PREFIX  # the type says it
+    INT16_PREFIX
+    INT32_PREFIX
+    VARINT_PREFIX
+    UVARINT_PREFIX
+    UVARINT_PLUS_ONE_PREFIX
+    REST_PREFIX  # all up to the cursor's end
+
+PREFIXES = {
+    "": NO_PREFIX,
+    "int16": INT16_PREFIX,
+    "int32": INT32_PREFIX,
+    "varint": VARINT_PREFIX,
+    "uvarint": UVARINT_PREFIX,
+    "uvarint_plus_one": UVARINT_PLUS_ONE_PREFIX,
+    "rest": REST_PREFIX,
+}
+
+
+cdef inline bint take_length(Prefix prefix, Cursor* cursor, int64_t* length) noexcept nogil:
+    """A size or a count, -1 for null. Whether it is there and makes sense."""
+    cdef const uint8_t* p
+    cdef uint64_t number
+    if prefix == UVARINT_PLUS_ONE_PREFIX:
+        if not take_varint(cursor, 31, &number):
+            return False
+        length[0] = <int64_t>number - 1
+        return True
+    elif prefix == INT32_PREFIX:
+        if not take(cursor, 4, &p):
+            return False
+        length[0] = <int32_t>big_endian_32(p)
+    elif prefix == INT16_PREFIX:
+        if not take(cursor, 2, &p):
+            return False
+        length[0] = <int16_t>big_endian_16(p)
+    elif prefix == VARINT_PREFIX:
+        if not take_zigzag(cursor, 32, length):
+            return False
+    elif prefix == UVARINT_PREFIX:
+        if not take_varint(cursor, 31, &number):
+            return False
+        length[0] = <int64_t>number
+    else:
+        length[0] = left(cursor)
+    return length[0] >= -1
+
+
+cdef inline bint put_length(Prefix prefix, Py_ssize_t length, Output* out) noexcept:
+    """A size or a count; -1 stands for null. Whether it is not too great."""
+    if length > MAX_LENGTH:
+        return False
+    if prefix == UVARINT_PLUS_ONE_PREFIX:
+        return put_varint(out, <uint64_t>(length + 1))
+    elif prefix == INT32_PREFIX:
+        return put_integer(out, 4, length)
+    elif prefix == INT16_PREFIX:
+        return length <= MAX_STRING and put_integer(out, 2, length)
+    elif prefix == VARINT_PREFIX:
+        return put_zigzag(out, length)
+    elif prefix == UVARINT_PREFIX:
+        return length >= 0 and put_varint(out, length)
+    return True
+
+
+cdef inline bint set_length(Prefix prefix, Py_ssize_t at, Py_ssize_t length, Output* out) noexcept:
+    """Replace the 0 that stands there. Whether it is not too great."""
+    if length > (MAX_STRING if prefix == INT16_PREFIX else MAX_LENGTH):
+        return False
+    if prefix == INT16_PREFIX:
+        store_16(out.start + at, <uint32_t>length)
+    elif prefix == INT32_PREFIX:
+        store_32(out.start + at, <uint32_t>length)
+    elif prefix != REST_PREFIX:
+        length += prefix == UVARINT_PLUS_ONE_PREFIX
+        return insert_varint(out, at, <uint64_t>length << (prefix == VARINT_PREFIX))
+    return True
+
+
+cdef inline bint is_text_length(Prefix prefix, int64_t length) noexcept nogil:
+    """Whether a text may be so long: one of a message no longer than a classic length says, also with a compact one."""
+    return length <= MAX_STRING or prefix != UVARINT_PLUS_ONE_PREFIX
