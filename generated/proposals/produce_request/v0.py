@@ -47,12 +47,11 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         self.partition, size = unpack_ii(data, pos)
         pos += 8
-        if size >= 0:
-            stop = pos + size
-            self.messages = data[pos:stop]
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.messages = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -86,25 +85,14 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
-                if len(self.partition_data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.partition_data = []
-        else:
-            raise kipwire.Malformed
+        self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -112,14 +100,10 @@ class TopicData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partition_data = self.partition_data
-        if type(partition_data) is not list:
-            partition_data = as_list(partition_data)
+        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
-        if partition_data:
-            write_elements(PartitionData, partition_data, add)
+        write_elements(PartitionData, partition_data, add)
 
 
 class ProduceRequest(kipwire.Message):
@@ -148,7 +132,7 @@ class ProduceRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("required_acks", "RequiredAcks", "int8", default=0),
@@ -185,26 +169,14 @@ class ProduceRequest(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         self.required_acks, self.ack_timeout, size = unpack_bih(data, pos)
         pos += 7
-        if size >= 0:
-            number = size
-            if number:
-                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
-                if len(self.data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.data = []
-        else:
-            raise kipwire.Malformed
-
+        self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -216,15 +188,10 @@ class ProduceRequest(kipwire.Message):
         size = len(client_id)
         add(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
         add(client_id)
-
-        data_ = self.data
-        if type(data_) is not list:
-            data_ = as_list(data_)
+        data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_bih(self.required_acks, self.ack_timeout, size))
-        if data_:
-            write_elements(TopicData, data_, add)
-
+        write_elements(TopicData, data_, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))
