@@ -48,8 +48,7 @@ class RecordHeader(kipwire.Struct):
                 size, pos = read_varint(data, pos, 32)
         if size & 1:
             raise kipwire.Malformed
-        size >>= 1
-        end = pos + size
+        end = pos + (size >> 1)
         self.key = data[pos:end].decode()
         pos = end
         size = data[pos]
@@ -61,13 +60,12 @@ class RecordHeader(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.value = None
         else:
-            if size & 1:
-                raise kipwire.Malformed
-            size >>= 1
-            end = pos + size
+            end = pos + (size >> 1)
             self.value = data[pos:end]
             pos = end
         return pos
@@ -141,9 +139,8 @@ class Record(kipwire.Struct):
                 size, pos = read_varint(data, pos, 32)
         if size & 1:
             raise kipwire.Malformed
-        size >>= 1
-        limit = pos + size
-        if not pos <= limit <= bound:
+        limit = pos + (size >> 1)
+        if limit > bound:
             raise kipwire.Malformed
         (self.attributes,) = unpack_b(data, pos)
         pos += 1
@@ -176,13 +173,12 @@ class Record(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.key = None
         else:
-            if size & 1:
-                raise kipwire.Malformed
-            size >>= 1
-            end = pos + size
+            end = pos + (size >> 1)
             self.key = data[pos:end]
             pos = end
         size = data[pos]
@@ -194,13 +190,12 @@ class Record(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.value = None
         else:
-            if size & 1:
-                raise kipwire.Malformed
-            size >>= 1
-            end = pos + size
+            end = pos + (size >> 1)
             self.value = data[pos:end]
             pos = end
         size = data[pos]
@@ -214,8 +209,10 @@ class Record(kipwire.Struct):
                 size, pos = read_varint(data, pos, 32)
         if size & 1:
             raise kipwire.Malformed
-        size >>= 1
-        self.headers, pos = read_bounded_structs(RecordHeader, data, pos, limit, size)
+        if size:
+            self.headers, pos = read_bounded_structs(RecordHeader, data, pos, limit, size >> 1)
+        else:
+            self.headers = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -245,10 +242,11 @@ class Record(kipwire.Struct):
         headers = self.headers if type(self.headers) is list else as_list(self.headers)
         size = len(headers)
         add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
-        write_elements(RecordHeader, headers, add)
+        if headers:
+            write_elements(RecordHeader, headers, add)
         body = b"".join(parts)
         size = len(body)
-        give(write_packed(size, 32))
+        give(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         give(body)
 
 
@@ -284,4 +282,5 @@ class Records(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         records = self.records if type(self.records) is list else as_list(self.records)
-        write_elements(Record, records, add)
+        if records:
+            write_elements(Record, records, add)

@@ -91,7 +91,10 @@ class OffsetData(kipwire.Struct):
         pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        self.partition_offsets, pos = read_bounded_structs(PartitionOffsetData, data, pos, bound, size)
+        if size:
+            self.partition_offsets, pos = read_bounded_structs(PartitionOffsetData, data, pos, bound, size)
+        else:
+            self.partition_offsets = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -104,7 +107,8 @@ class OffsetData(kipwire.Struct):
         )
         size = len(partition_offsets)
         add(pack_h(size))
-        write_elements(PartitionOffsetData, partition_offsets, add)
+        if partition_offsets:
+            write_elements(PartitionOffsetData, partition_offsets, add)
 
 
 class FetchRequest(kipwire.Message):
@@ -184,7 +188,10 @@ class FetchRequest(kipwire.Message):
         pos = end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
-        self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, size)
+        if size:
+            self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, size)
+        else:
+            self.topic_offsets = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -199,7 +206,8 @@ class FetchRequest(kipwire.Message):
         topic_offsets = self.topic_offsets if type(self.topic_offsets) is list else as_list(self.topic_offsets)
         size = len(topic_offsets)
         add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
-        write_elements(OffsetData, topic_offsets, add)
+        if topic_offsets:
+            write_elements(OffsetData, topic_offsets, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -89,7 +89,10 @@ class TopicData(kipwire.Struct):
         pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        else:
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -100,7 +103,8 @@ class TopicData(kipwire.Struct):
         partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
-        write_elements(PartitionData, partition_data, add)
+        if partition_data:
+            write_elements(PartitionData, partition_data, add)
 
 
 class FetchResponse(kipwire.Message):
@@ -148,7 +152,10 @@ class FetchResponse(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        else:
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -159,7 +166,8 @@ class FetchResponse(kipwire.Message):
         data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_ihhh(self.correlation_id, 0, self.error, size))
-        write_elements(TopicData, data_, add)
+        if data_:
+            write_elements(TopicData, data_, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

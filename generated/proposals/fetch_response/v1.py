@@ -96,7 +96,10 @@ class TopicData(kipwire.Struct):
         pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        else:
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -107,7 +110,8 @@ class TopicData(kipwire.Struct):
         partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
-        write_elements(PartitionData, partition_data, add)
+        if partition_data:
+            write_elements(PartitionData, partition_data, add)
 
 
 class FetchResponse(kipwire.Message):
@@ -156,7 +160,10 @@ class FetchResponse(kipwire.Message):
         pos += 10
         if version_id != 1:
             raise kipwire.Malformed
-        self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        else:
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -167,7 +174,8 @@ class FetchResponse(kipwire.Message):
         data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_hihh(self.global_error, self.correlation_id, 1, size))
-        write_elements(TopicData, data_, add)
+        if data_:
+            write_elements(TopicData, data_, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -93,7 +93,7 @@ class Message(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 31)
         limit = pos + size
-        if not pos <= limit <= bound:
+        if limit > bound:
             raise kipwire.Malformed
         attributes_at = pos
         attributes, self.timestamp = unpack_Bq(data, pos)
@@ -168,7 +168,7 @@ class Message(kipwire.Struct):
         add(b"")
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
         size = sum(map(len, parts[length_at + 1 :]))
-        parts[length_at] = write_upacked(size, 32)
+        parts[length_at] = VARINTS[size] if size < 16384 else write_upacked(size, 32)
         give(b"".join(parts))
 
 
@@ -291,7 +291,8 @@ class MessageSet(kipwire.Message):
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
         add(pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence))
-        write_elements(Message, messages, add)
+        if messages:
+            write_elements(Message, messages, add)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[length_at + 1 :]))
         parts[length_at] = pack_i(size)

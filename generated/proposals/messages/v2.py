@@ -88,7 +88,7 @@ class Message(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 31)
         limit = pos + size
-        if not pos <= limit <= bound:
+        if limit > bound:
             raise kipwire.Malformed
         attributes_at = pos
         attributes, self.timestamp = unpack_Bq(data, pos)
@@ -163,7 +163,7 @@ class Message(kipwire.Struct):
         add(b"")
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
         size = sum(map(len, parts[length_at + 1 :]))
-        parts[length_at] = write_upacked(size, 32)
+        parts[length_at] = VARINTS[size] if size < 16384 else write_upacked(size, 32)
         give(b"".join(parts))
 
 
@@ -199,4 +199,5 @@ class Messages(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         messages = self.messages if type(self.messages) is list else as_list(self.messages)
-        write_elements(Message, messages, add)
+        if messages:
+            write_elements(Message, messages, add)

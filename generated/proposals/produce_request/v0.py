@@ -92,7 +92,10 @@ class TopicData(kipwire.Struct):
         pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
+        else:
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -103,7 +106,8 @@ class TopicData(kipwire.Struct):
         partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
-        write_elements(PartitionData, partition_data, add)
+        if partition_data:
+            write_elements(PartitionData, partition_data, add)
 
 
 class ProduceRequest(kipwire.Message):
@@ -176,7 +180,10 @@ class ProduceRequest(kipwire.Message):
         pos = end
         self.required_acks, self.ack_timeout, size = unpack_bih(data, pos)
         pos += 7
-        self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
+        else:
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -191,7 +198,8 @@ class ProduceRequest(kipwire.Message):
         data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_bih(self.required_acks, self.ack_timeout, size))
-        write_elements(TopicData, data_, add)
+        if data_:
+            write_elements(TopicData, data_, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -98,7 +98,10 @@ class ProduceResponse(kipwire.Message):
         pos += 10
         if version_id != 2:
             raise kipwire.Malformed
-        self.response_data, pos = read_bounded_structs(MessageSetResult, data, pos, limit, size)
+        if size:
+            self.response_data, pos = read_bounded_structs(MessageSetResult, data, pos, limit, size)
+        else:
+            self.response_data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -109,7 +112,8 @@ class ProduceResponse(kipwire.Message):
         response_data = self.response_data if type(self.response_data) is list else as_list(self.response_data)
         size = len(response_data)
         add(pack_ihhh(self.correlation_id, 2, self.error, size))
-        write_elements(MessageSetResult, response_data, add)
+        if response_data:
+            write_elements(MessageSetResult, response_data, add)
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))
