@@ -13,7 +13,6 @@ from kipgen import names
 from kipgen.spec import Default, FieldSpec, MessageSpec
 from kipgen.types import Encoding, FieldType
 from kipgen.wire_form import REST, VERSION, BitsSpec
-from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from kipwire.fields import Role
@@ -112,7 +111,7 @@ class FieldLayout:
     @property
     def unnamed(self) -> int:
         """Of an integer made of bits: the mask of those that must be zero."""
-        return (1 << TYPES[self.type.element].bits) - 1 - sum(bit.mask for bit in self.inner)
+        return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +278,6 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec) -> FieldLayout:
 def _encoding(field: FieldSpec, version: int) -> Encoding | None:
     for versions, encoding in field.encodings:
         if version in versions:
-            own_width = Encoding("fixed", TYPES[field.type.element].bits)
+            own_width = Encoding("fixed", field.type.bits)
             return None if encoding == own_width else encoding
     return None

@@ -36,7 +36,7 @@ class Slot:
     @property
     def conversion(self) -> str | None:
         """`bool` or `uuid` where the unpacked value is not yet the attribute's."""
-        kind = TYPES[self.field.type.element].kind if self.field else None
+        kind = self.field.type.kind if self.field else None
         return kind if kind in ("bool", "uuid") else None
 
 
@@ -195,8 +195,7 @@ def number_code(field: FieldLayout) -> str | None:
     """The `struct` code of a number of fixed width, or of an array's elements, else None."""
     if field.encoding is not None:
         return TYPES[f"int{field.encoding.bits}"].code if field.encoding.form == "fixed" else None
-    number = None if field.type.has_struct else TYPES[field.type.element]
-    return number.code if number and number.kind in ("integer", "float") else None
+    return TYPES[field.type.element].code if field.type.kind in ("integer", "float") else None
 
 
 def is_varint(field: FieldLayout) -> bool:
@@ -212,7 +211,7 @@ def _is_plain(field: FieldLayout) -> bool:
 def _kind(field: FieldLayout) -> Kind:
     if field.type.has_struct:
         return "structs" if field.type.is_array else "nested"
-    kind = TYPES[field.type.element].kind
+    kind = field.type.kind
     if field.type.is_array:
         return "texts" if kind == "text" else "blobs" if kind == "blob" else "array"
     return "text" if kind == "text" else "blob"

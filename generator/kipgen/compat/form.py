@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from kipgen.types import Encoding, FieldType
 from kipgen.wire_form import REST
-from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from kipgen.layout import FieldLayout, MessageLayout, StructLayout
@@ -139,10 +138,9 @@ def _slot(
 
 
 def _encoding(item: FieldLayout) -> Encoding | None:
-    type_ = TYPES.get(item.type.element)
-    if type_ is None or not type_.encodable or item.role == "bits":
+    if not item.type.is_encodable or item.role == "bits":
         return None
-    return item.encoding or Encoding("fixed", type_.bits)
+    return item.encoding or Encoding("fixed", item.type.bits)
 
 
 def _bit(bit: FieldLayout, spec: FieldSpec) -> Slot:
