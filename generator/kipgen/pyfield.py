@@ -6,6 +6,7 @@ import dataclasses
 import math
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from kipgen.code import Code, quoted
 from kipgen.layout import FieldLayout
@@ -92,13 +93,10 @@ class PyField(FieldLayout):
 
 def python_field(field: FieldLayout, *, elements_may_be_empty: bool, holds_empty_elements: bool) -> PyField:
     """A field as Python has it."""
-    values = {part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)}
+    values: dict[str, Any] = {part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)}
     inner = [python_field(bit, elements_may_be_empty=False, holds_empty_elements=False) for bit in field.inner]
-    return PyField(
-        **(values | {"inner": tuple(inner)}),
-        elements_may_be_empty=elements_may_be_empty,
-        holds_empty_elements=holds_empty_elements,
-    )
+    values["inner"] = tuple(inner)
+    return PyField(**values, elements_may_be_empty=elements_may_be_empty, holds_empty_elements=holds_empty_elements)
 
 
 def local_name(attribute: str) -> str:

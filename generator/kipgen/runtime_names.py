@@ -20,7 +20,7 @@ RUNTIME_NAMES = {
         UNPACK_INT8 UNPACK_INT16 UNPACK_UINT16 UNPACK_INT32 UNPACK_UINT32 UNPACK_INT64 UNPACK_FLOAT64
         DEFAULT as_bytes as_list encode_text in_order is_empty is_in_order
         read_size read_string_size read_tag_section read_varint tag_section write_size write_string_size
-        read_packed read_packed_array read_upacked read_upacked_array read_upacked_run
+        read_packed_array read_upacked read_upacked_array read_upacked_run
         write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
         """.split()),
 }

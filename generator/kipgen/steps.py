@@ -133,7 +133,7 @@ def _steps(items: Sequence[FieldLayout], tag_section: bool, is_bounded: bool, *,
             if item.role == "size":
                 steps.append(Step("run", run()))
         elif is_varint(item):
-            last = steps[-1] if steps and not slots and item.role == "value" else None
+            last = steps[-1] if steps and not slots else None
             if last and last.kind == "varints" and _is_plain(last.field) and _is_plain(item):
                 steps[-1] = Step("varints", last.run, (*last.fields, item))
             else:
@@ -205,7 +205,7 @@ def is_varint(field: FieldLayout) -> bool:
 
 def _is_plain(field: FieldLayout) -> bool:
     """Whether it is a varint that is worth reading together with its neighbours; zigzag ones gain nothing from it."""
-    return field.encoding is not None and field.encoding.form == "upacked"
+    return field.role == "value" and field.encoding is not None and field.encoding.form == "upacked"
 
 
 def _kind(field: FieldLayout) -> Kind:
