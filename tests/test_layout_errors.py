@@ -172,6 +172,12 @@ def frames(it: Any) -> Any:
     )
 
 
+def frames_with_varints(it: Any) -> Any:
+    frame = frames(it)
+    frame.low, frame.high = 5, 300
+    return frame
+
+
 def sets(it: Any) -> Any:
     return it.Sets(
         by_number=[it.Numbered(key=1), it.Numbered(key=2, value=1), it.Numbered(key=2**32 - 1)],
@@ -238,6 +244,7 @@ EXAMPLES: list[tuple[str, int, Callable[[Any], Any], str]] = [
     ("Frames", 3, frames, f"0001 07 | 24 | {FRAME}"),
     ("Frames", 4, frames, f"0001 07 | 12 | {FRAME}"),
     ("Frames", 5, frames, f"0001 07 | 24 | {FRAME}"),
+    ("Frames", 8, frames_with_varints, f"0001 07 | 15 | 05 ac02 | {FRAME}"),
     (
         "Sets",
         0,

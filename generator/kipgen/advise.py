@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from kipgen.spec import FieldSpec, MessageSpec
-from kipgen.types import ENCODABLE, Encoding, encoding_property
+from kipgen.types import Encoding, encoding_property
 from kipgen.versions import Versions
 from kipwire.encodings import Counts, IntegerCounts
 from kipwire.types import ENCODINGS
@@ -133,7 +133,7 @@ def _integer_fields(spec: MessageSpec) -> dict[FieldSpec, _Places]:
     """Every field that has or could have encodings, with all its places; its own place in the file tells it apart."""
     found: dict[FieldSpec, _Places] = {}
     for path, versions, field in _fields(spec, spec.fields, "", Versions.ALL):
-        if field.type.element in ENCODABLE:
+        if field.type.is_encodable:
             found.setdefault(field, []).append((path, versions))
     return found
 
@@ -151,7 +151,7 @@ def _fields(
 
 def _advise_field(spec: MessageSpec, field: FieldSpec, places: _Places, counts: IntegerCounts) -> FieldAdvice:
     next_version = spec.valid_versions.highest + 1
-    fixed = Encoding("fixed", ENCODABLE[field.type.element])
+    fixed = Encoding("fixed", field.type.bits)
     current = next((encoding for versions, encoding in field.encodings if next_version in versions), fixed)
     sizes = counts.sizes()
     fits = current.range[0] <= (counts.minimum or 0) and (counts.maximum or 0) <= current.range[1]
@@ -186,7 +186,7 @@ def _cheapest(field: FieldSpec, counts: IntegerCounts, sizes: Mapping[str, int])
     Fixed wins ties, as it is the simplest. Between the other two, upacked stays short for twice as many numbers and
     packed for negative ones, so that the latter wins only where negative values are to be expected.
     """
-    bits = ENCODABLE[field.type.element]
+    bits = field.type.bits
     negative = counts.negative or (isinstance(field.default, int) and field.default < 0)
     forms = ("fixed", "packed", "upacked") if negative else ("fixed", "upacked", "packed")
     return min((ENCODINGS[f"{form}{bits}"] for form in forms), key=lambda encoding: sizes[str(encoding)])

@@ -7,7 +7,6 @@ from pathlib import Path
 from kipgen.advise import Advice, FieldAdvice
 from kipgen.advise_samples import Samples
 from kipgen.advise_text import ELEMENT_MARK, label, share
-from kipgen.types import ENCODABLE
 from kipwire.words import counted
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -33,7 +32,7 @@ def draw(advice: Advice, samples: Samples, file: Path) -> None:
     figure.set_layout_engine("constrained", w_pad=0.15, h_pad=0.1)
     axes = figure.add_subplot()
     for row, field in enumerate(fields):
-        bits = ENCODABLE[field.field.type.element]
+        bits = field.field.type.bits
         for offset, form in zip((-_BAR, 0.0, _BAR), _COLOURS, strict=True):
             axes.barh(row + offset, field.sizes[f"{form}{bits}"], _BAR, color=_COLOURS[form], label=form)
         longest = max(field.sizes.values())

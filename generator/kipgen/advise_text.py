@@ -12,7 +12,6 @@ from rich.text import Text
 
 from kipgen.advise import Advice, FieldAdvice
 from kipgen.advise_samples import Samples
-from kipgen.types import ENCODABLE
 from kipwire.words import counted
 
 FAILURES_SHOWN = 5
@@ -159,7 +158,7 @@ def _bytes_table(fields: Sequence[FieldAdvice], messages: int) -> Table:
     for name in ("saved", "a message"):
         table.add_column(name, justify="right", no_wrap=True)
     for field in fields:
-        bits = ENCODABLE[field.field.type.element]
+        bits = field.field.type.bits
         cells = []
         for form in ("fixed", "packed", "upacked"):
             size = f"{field.sizes[f'{form}{bits}']:,}"

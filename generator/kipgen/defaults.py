@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from kipgen.types import INTEGER_RANGES, FieldType
+from kipgen.types import FieldType
+from kipwire.types import TYPES
 
 if TYPE_CHECKING:
     from kipgen.spec import Default
@@ -23,7 +24,7 @@ def type_default(type_: FieldType) -> Default:
     """The default of a field that gives none: zero, false, the empty text, array or struct; of records, null."""
     if type_.is_array or type_.has_struct or type_.element == "bytes":
         return ()
-    if type_.element in INTEGER_RANGES:
+    if type_.kind == "integer":
         return 0
     others: dict[str, Default] = {"bool": False, "float64": 0.0, "string": "", "uuid": UUID(int=0), "records": None}
     return others[type_.element]
@@ -56,7 +57,7 @@ def parse_default(type_: FieldType, text: str) -> Default:
 
 
 def _integer(name: str, text: str) -> int:
-    lowest, highest = INTEGER_RANGES[name]
+    lowest, highest = TYPES[name].range
     if len(text) > _MAX_CHARACTERS or not (_DECIMAL.fullmatch(text) or _HEX.fullmatch(text)):
         raise ValueError(
             f"{_shown(text)} is no default for {name}; write decimal digits without leading zeros, or 0x and hex digits"

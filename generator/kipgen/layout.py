@@ -1,29 +1,55 @@
 """Station "layout": a spec and one version -> exactly what that version has and how each field stands on the wire.
 
-All version logic ends here: whatever comes later sees no version ranges.
+All version logic ends here: whatever comes later sees no version ranges. Messages and record formats come out alike:
+in a message, what stands before a value follows from its type and the version; in a record format, the spec says it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kipgen import names
-from kipgen.layout_parts import Part, lay_out_parts
 from kipgen.spec import Default, FieldSpec, MessageSpec
-from kipgen.types import ENCODABLE, Encoding, FieldType
-from kipgen.versions import Versions
+from kipgen.types import Encoding, FieldType
+from kipgen.wire_form import REST, VERSION, BitsSpec
+
+if TYPE_CHECKING:
+    from kipwire.structs import Role
+
+PLUS_ONE = "uvarint_plus_one"
+"""The prefix of flexible versions: an unsigned varint of n + 1, where 0 is null (KIP-482)."""
+
+_CLASSIC_PREFIX = {"string": "int16", "bytes": "int32", "records": "int32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The bit that says whether a value is there."""
+
+    bits: str
+    """The name of the integer that holds the bit."""
+    name: str
+    """The bit's own name."""
+    mask: int
+    means_present: bool
+    """Whether the value is there where the bit is 1; else where it is 0."""
+    value: str
+    """The attribute whose presence it is."""
+    nullable: bool
+    """Whether that is absent where it is null; else where it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """A field in one version."""
+    """What stands in one place in one version: a value or, in record formats, something computed."""
 
     attribute: str
     spec_name: str
     type: FieldType
     about: str
     default: Default
-    """`()` for a new array or struct and for empty bytes."""
+    """`()` for a new array or struct and for empty bytes. The value of a constant."""
     nullable: bool
     compact: bool
     """Whether lengths and counts are unsigned varints of n + 1 (KIP-482)."""
@@ -34,18 +60,58 @@ class FieldLayout:
     ignorable: bool
     map_key: bool
     entity_type: str | None
+    prefix: str | None
+    """What says how long it is: one of `wire_form.PREFIX_FORMS` or `PLUS_ONE` before it; or `REST`. None where its type
+    says it."""
+    # The rest is of record formats alone.
+    role: Role = "value"
+    sized: bool = False
+    """Whether the prefix is the bytes of all elements of an array; else it is how many there are."""
+    partner: Presence | None = None
+    """What says whether the prefix is there; if it is not, the value takes the rest. None if it always is."""
+    presence: Presence | None = None
+    """What says whether the value is there; of such a bit, itself."""
+    sorted_by: str | None = None
+    """The attribute of the elements that orders them, of a set."""
+    same_length_as: str | None = None
+    """The attribute of an earlier array."""
+    inner: tuple[FieldLayout, ...] = ()
+    """Of an integer made of bits: those that have a name."""
+    lowest: int | None = None
+    """Of one bit or several: the lowest."""
     bits: int | None = None
-    """Of an attribute that is some bits of an integer of its type: how many."""
+    """Of several bits with one value: how many."""
+    algorithm: str | None = None
+    """Of a checksum."""
+    start: str | None = None
+    """Of a checksum: the name of what it covers first."""
+    is_behind: bool = False
+    """Whether a checksum stands behind what it covers; else it covers everything from `start` to the end."""
 
     @property
     def is_sized(self) -> bool:
         """Whether a length or a count stands before its value."""
-        return self.type.is_array or self.type.element in ("string", "bytes", "records")
+        return self.type.is_array or self.type.element in _CLASSIC_PREFIX
 
     @property
     def struct(self) -> str | None:
         """The class of the struct or of an array's elements."""
         return names.class_name(self.type.element) if self.type.has_struct else None
+
+    @property
+    def limit(self) -> int:
+        """The highest number that bits hold."""
+        return (1 << (self.bits or 1)) - 1
+
+    @property
+    def mask(self) -> int:
+        """The bits, where they stand in their integer."""
+        return self.limit << (self.lowest or 0)
+
+    @property
+    def unnamed(self) -> int:
+        """Of an integer made of bits: the mask of those that must be zero."""
+        return (1 << self.type.bits) - 1 - sum(bit.mask for bit in self.inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +122,17 @@ class StructLayout:
     about: str
     flexible: bool
     """Whether a tag section ends it."""
-    fields: tuple[FieldLayout, ...]
-    """In the order of the spec, tagged ones among them."""
+    items: tuple[FieldLayout, ...]
+    """In the order of the spec, tagged fields among them; bits are within their integers."""
     declared_tags: tuple[int, ...]
     """The tags that any version has fields for, ascending."""
-    parts: tuple[Part, ...] = ()
-    """Of a layout: what stands in each place. Elsewhere the fields tell it."""
+    is_bounded: bool
+    """Whether it is told where the bytes end that it may take, as in record formats; else the fields alone say it."""
+
+    @property
+    def fields(self) -> tuple[FieldLayout, ...]:
+        """What attributes hold."""
+        return tuple(one for item in self.items for one in item.inner or (item,) if one.role == "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +177,84 @@ def _reachable_structs(spec: MessageSpec, version: int) -> set[str]:
 
 
 def _struct(spec: MessageSpec, version: int, name: str, about: str, fields: tuple[FieldSpec, ...]) -> StructLayout:
-    present = tuple(field for field in fields if version in field.versions)
-    if spec.is_layout:
-        attributes, parts = lay_out_parts(spec, version, present, lambda field: _field(spec, version, field))
-        return StructLayout(names.class_name(name), about, False, attributes, (), parts)
     return StructLayout(
         class_name=names.class_name(name),
         about=about,
-        flexible=version in spec.flexible_versions,
-        fields=tuple(_field(spec, version, field) for field in present),
+        flexible=version in spec.flexible_versions and not spec.is_layout,
+        items=_items(spec, version, tuple(field for field in fields if version in field.versions)),
         declared_tags=tuple(sorted(field.tag for field in fields if field.tag is not None)),
+        is_bounded=spec.is_layout,
+    )
+
+
+def _items(spec: MessageSpec, version: int, fields: tuple[FieldSpec, ...]) -> tuple[FieldLayout, ...]:
+    """What stands in the places of a struct."""
+    by_name = {field.name: _field(spec, version, field) for field in fields}
+    values = {field.wire.presence_bit: field for field in fields if field.wire.presence_bit}
+    presences: dict[str, Presence] = {}  # by the attribute that is there or not
+    items: list[FieldLayout] = []
+    for field in fields:
+        item, wire = by_name[field.name], field.wire
+        if wire.is_size_of_rest:
+            item = replace(item, role="size")
+        elif wire.checksum is not None:
+            start = by_name[wire.checksum.start].attribute
+            is_behind = start in {before.attribute for before in items}
+            item = replace(item, role="checksum", algorithm=wire.checksum.algorithm, start=start, is_behind=is_behind)
+        elif wire.constant is not None:
+            item = replace(item, role="constant", default=version if wire.constant == VERSION else int(wire.constant))
+        elif wire.bits:
+            inner = [_bit(item, bit, values.get(bit.name), by_name) for bit in wire.bits]
+            presences |= {bit.presence.value: bit.presence for bit in inner if bit.presence}
+            item = replace(item, role="bits", inner=tuple(inner))
+        elif spec.is_layout:
+            item = _as_written(spec, field, item, presences)
+        items.append(item)
+    return tuple(items)
+
+
+def _bit(integer: FieldLayout, bit: BitsSpec, told: FieldSpec | None, by_name: dict[str, FieldLayout]) -> FieldLayout:
+    """A named bit, or several, of an integer; `told` is the field whose presence it is."""
+    flag = bit.width == 1
+    field = replace(
+        integer,
+        attribute=names.attribute_name(bit.name),
+        spec_name=bit.name,
+        type=replace(integer.type, element="bool") if flag else integer.type,
+        about=bit.about,
+        default=False if flag else 0,
+        lowest=bit.lowest,
+        bits=None if flag else bit.width,
+    )
+    if told is None:
+        return field
+    value, means_present = by_name[told.name], told.wire.present_if == bit.name
+    presence = Presence(integer.attribute, field.attribute, field.mask, means_present, value.attribute, value.nullable)
+    return replace(field, role="presence", presence=presence)
+
+
+def _as_written(spec: MessageSpec, field: FieldSpec, item: FieldLayout, presences: dict[str, Presence]) -> FieldLayout:
+    """The field of a record format, as the spec says that it stands on the wire."""
+    wire = field.wire
+    key = None
+    if wire.is_sorted:
+        elements = spec.struct(field.type.element).fields
+        key = next(names.attribute_name(element.name) for element in elements if element.map_key)
+    return replace(
+        item,
+        prefix=wire.size or wire.count or item.prefix,
+        sized=field.type.is_array and wire.size not in (None, REST),
+        partner=presences[names.attribute_name(wire.size_only_with)] if wire.size_only_with else None,
+        presence=presences.get(item.attribute),
+        sorted_by=key,
+        same_length_as=names.attribute_name(wire.same_length_as) if wire.same_length_as else None,
     )
 
 
 def _field(spec: MessageSpec, version: int, field: FieldSpec) -> FieldLayout:
     nullable = version in field.nullable_versions
+    compact = version in (spec.flexible_versions if field.flexible_versions is None else field.flexible_versions)
+    classic = "int32" if field.type.is_array else _CLASSIC_PREFIX.get(field.type.element)
     default = field.default
     if default is None and not nullable:
         default = ()  # records default to null even in versions where they must not be null
@@ -131,22 +265,19 @@ def _field(spec: MessageSpec, version: int, field: FieldSpec) -> FieldLayout:
         about=field.about,
         default=default,
         nullable=nullable,
-        compact=version in _flexible_versions(spec, field),
+        compact=compact,
         tag=field.tag if version in field.tagged_versions else None,
         encoding=_encoding(field, version),
         ignorable=field.ignorable,
         map_key=field.map_key,
         entity_type=field.entity_type,
+        prefix=PLUS_ONE if compact and classic else classic,
     )
-
-
-def _flexible_versions(spec: MessageSpec, field: FieldSpec) -> Versions:
-    return spec.flexible_versions if field.flexible_versions is None else field.flexible_versions
 
 
 def _encoding(field: FieldSpec, version: int) -> Encoding | None:
     for versions, encoding in field.encodings:
         if version in versions:
-            own_width = Encoding("fixed", ENCODABLE[field.type.element])
+            own_width = Encoding("fixed", field.type.bits)
             return None if encoding == own_width else encoding
     return None

@@ -1,59 +1,24 @@
-"""How a layout looks in Python: names, annotations, default expressions, docstrings, for templates to print."""
+"""How a struct looks in Python: its fields, the steps that read and write it, its docstring, for templates to print."""
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import re
 import textwrap
 import uuid
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from kipgen.code import Code, quoted
-from kipgen.layout import FieldLayout, MessageLayout, StructLayout
+from kipgen.code import Code
+from kipgen.layout import MessageLayout, StructLayout
 from kipgen.metadata import computed_fields, fields_metadata
+from kipgen.pyfield import PyField, python_field
 from kipgen.rows import has_rows, row_codes
-from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import Default
-from kipgen.steps import CODES, WIDTHS, ReadStep, Run, Varints, WriteStep, read_steps, write_steps
-from kipwire.types import TYPES
+from kipgen.steps import Step, read_formats, read_steps, write_formats, write_steps
+from kipgen.wire_form import REST
 
 LINE_LENGTH = 120
-
-_TAKEN_LOCALS = frozenset[str]().union(*RUNTIME_NAMES.values()) | frozenset("""
-    add byte bytes data encoded end fields float frozenset item items kipwire len list number parts pos rows self size
-    struct tag tagged tuple type typing uuid zip
-    """.split())
-"""Names that generated functions use themselves, so that no local variable may be named after a field of that name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PyField(FieldLayout):
-    """A field as an attribute."""
-
-    slot: str
-    """Where its value is kept: under the attribute's name, or under another one where a property makes it lazily."""
-    local: str
-    """A local variable named after it."""
-    is_lazy: bool
-    """Whether it is a struct that is made when first asked for."""
-    elements_may_be_empty: bool
-    """Whether it is an array of structs that can take no byte at all."""
-    holds_empty_elements: bool
-    """Whether there are such arrays in its struct."""
-    annotation: str
-    default_expression: Code
-    """Gives the default value, made anew where it is mutable."""
-    parameter_default: Code
-    """What stands for the default in the signature of `__init__`."""
-    metadata_default: Code
-    """What stands for the default in the field's metadata."""
-    element_kind: str
-    """The type of fixed width that stands on the wire for an element, where there is one."""
-    element_width: int
-    """Bytes of such an element; 0 for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +26,8 @@ class PyTaggedField:
     """A tagged field with the steps that read and write its value alone."""
 
     field: PyField
-    read: tuple[ReadStep, ...]
-    write: tuple[WriteStep, ...]
+    read: tuple[Step, ...]
+    write: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +36,20 @@ class PyStruct:
 
     class_name: str
     flexible: bool
+    is_bounded: bool
+    """Whether reading it is told where the bytes end that it may take."""
     other_tags: tuple[int, ...]
     """The tags that only other versions have fields for, ascending."""
     docstring: Code
+    items: tuple[PyField, ...]
+    """What stands on the wire."""
     fields: tuple[PyField, ...]
+    """What attributes hold."""
     tagged: tuple[PyTaggedField, ...]
     """In the order of their tags."""
-    read: tuple[ReadStep, ...]
+    read: tuple[Step, ...]
     """The steps that read the positional fields and the tag section."""
-    write: tuple[WriteStep, ...]
+    write: tuple[Step, ...]
     """The steps that write the positional fields and the tag section."""
     has_rows: bool
     """Whether it is an element of arrays whose neighbours can have equal shape."""
@@ -99,19 +69,38 @@ class PyStruct:
     @property
     def metadata(self) -> tuple[Code, ...]:
         """What stands in `FIELDS`."""
-        return fields_metadata((field, field.metadata_default) for field in self.fields)
+        return fields_metadata(self.items, is_bounded=self.is_bounded)
 
+    @property
+    def computed(self) -> tuple[PyField, ...]:
+        """The sizes and checksums, the last one first: each covers only what stands behind it or is not computed."""
+        return tuple(item for item in reversed(self.items) if item.role in ("size", "checksum"))
 
-class Emptiness(NamedTuple):
-    """Which structs, by the names of their classes, have to do with elements that take no byte."""
+    @property
+    def checksums_before(self) -> tuple[PyField, ...]:
+        """The checksums that stand before what they cover."""
+        return tuple(item for item in self.items if item.role == "checksum" and not item.is_behind)
 
-    empty: AbstractSet[str]
-    """Those that can take no byte."""
-    holding: AbstractSet[str]
-    """Those with arrays of such structs in them, at any depth."""
+    @property
+    def is_framed(self) -> bool:
+        """Whether it starts with its own size and has nothing else to compute."""
+        return len(self.computed) == 1 and self.items[0].role == "size"
 
+    @property
+    def checks_its_end(self) -> bool:
+        """Whether it has to be seen that the struct ends where its size says: not where a value goes on to there."""
+        takes_the_rest = any(item.prefix == REST and not item.presence for item in self.items)
+        return any(item.role == "size" for item in self.items) and not takes_the_rest
 
-NO_EMPTINESS = Emptiness(frozenset(), frozenset())
+    @property
+    def all_read(self) -> tuple[Step, ...]:
+        """The steps that read it, those of tagged fields among them."""
+        return self.read + tuple(step for tagged in self.tagged for step in tagged.read)
+
+    @property
+    def all_written(self) -> tuple[Step, ...]:
+        """The steps that write it, those of tagged fields among them."""
+        return self.write + tuple(step for tagged in self.tagged for step in tagged.write)
 
 
 def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
@@ -119,116 +108,69 @@ def python_structs(message: MessageLayout) -> tuple[PyStruct, ...]:
     structs = (*message.structs, message.root)
     elements = {field.struct for struct in structs for field in struct.fields if field.type.is_array}
     attributes = attribute_names(message)
-    empty: set[str] = set()
-    holding: set[str] = set()
-    emptiness = Emptiness(empty, holding)
+    empty: set[str] = set()  # the classes of structs that can take no byte
+    holding: set[str] = set()  # those with arrays of such structs in them, at any depth
     classes = []
     for struct in structs:
         if _may_be_empty(struct, empty):
             empty.add(struct.class_name)
-        made = _struct(struct, emptiness, attributes, is_element=struct.class_name in elements)
+        made = _struct(struct, empty, holding, attributes, is_element=struct.class_name in elements)
         if made.has_empty_elements:
             holding.add(struct.class_name)
         classes.append(made)
     return tuple(classes)
 
 
-def formats(structs: tuple[PyStruct, ...]) -> tuple[list[str], list[str]]:
+def formats(structs: Iterable[PyStruct]) -> tuple[list[str], list[str]]:
     """The formats of the `struct` module that the classes read and write with, each sorted."""
-    read: set[str] = set()
-    write: set[str] = set()
-    for struct in structs:
-        for step in (*struct.read, *(step for tagged in struct.tagged for step in tagged.read)):
-            if isinstance(step, Run):
-                if not step.is_one_byte:
-                    read.add(step.format)
-            elif isinstance(step, Varints) and len(step.fields) > 1:
-                read.add(step.format)
-        for written in (*struct.write, *(step for tagged in struct.tagged for step in tagged.write)):
-            if written.run:
-                write.add(written.run.format)
-            if isinstance(written.step, Varints):
-                if len(written.step.fields) > 1:
-                    write.add(written.step.format)
-            elif written.step and written.step.own_prefix:
-                write.add(written.step.own_prefix)
+    read = {code for struct in structs for code in read_formats(struct.all_read)}
+    write = {code for struct in structs for code in write_formats(struct.all_written)}
     return sorted(read), sorted(write)
 
 
-def _may_be_empty(struct: StructLayout, may_be_empty: set[str]) -> bool:
+def _may_be_empty(struct: StructLayout, may_be_empty: AbstractSet[str]) -> bool:
     """Whether it can take no byte: a struct without tag section in which all fields are such structs."""
-    return not struct.flexible and all(
+    return not (struct.flexible or struct.is_bounded) and all(
         field.type.is_struct and not field.nullable and field.struct in may_be_empty for field in struct.fields
     )
 
 
-def _struct(struct: StructLayout, emptiness: Emptiness, attributes: dict[str, str], *, is_element: bool) -> PyStruct:
-    fields = tuple(python_field(field, emptiness) for field in struct.fields)
-    positional = tuple(field for field in fields if field.tag is None)
-    tagged = sorted((field for field in fields if field.tag is not None), key=lambda field: field.tag or 0)
+def _struct(
+    struct: StructLayout,
+    empty: AbstractSet[str],
+    holding: AbstractSet[str],
+    attributes: dict[str, str],
+    *,
+    is_element: bool,
+) -> PyStruct:
+    items = tuple(
+        python_field(
+            item,
+            elements_may_be_empty=item.type.is_array and item.struct in empty,
+            holds_empty_elements=item.struct in holding,
+        )
+        for item in struct.items
+    )
+    fields = tuple(one for item in items for one in item.inner or (item,) if one.role == "value")
+    positional = tuple(item for item in items if item.tag is None)
+    tagged = sorted((item for item in items if item.tag is not None), key=lambda item: item.tag or 0)
     return PyStruct(
         class_name=struct.class_name,
         flexible=struct.flexible,
+        is_bounded=struct.is_bounded,
         other_tags=tuple(tag for tag in struct.declared_tags if tag not in {field.tag for field in tagged}),
-        docstring=struct_docstring(struct, fields, attributes),
+        docstring=_docstring(struct, fields, attributes),
+        items=items,
         fields=fields,
         tagged=tuple(
             PyTaggedField(field, read_steps((field,), tag_section=False), write_steps((field,), tag_section=False))
             for field in tagged
         ),
-        read=read_steps(positional, tag_section=struct.flexible),
-        write=write_steps(positional, tag_section=struct.flexible),
-        has_rows=is_element and has_rows(fields, flexible=struct.flexible),
+        read=read_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
+        write=write_steps(positional, tag_section=struct.flexible, is_bounded=struct.is_bounded),
+        has_rows=is_element and not struct.is_bounded and has_rows(fields, flexible=struct.flexible),
         packed=row_codes(fields) if is_element and struct.flexible else (),
     )
-
-
-def python_field(field: FieldLayout, emptiness: Emptiness = NO_EMPTINESS) -> PyField:
-    """A field as an attribute."""
-    is_lazy = field.tag is not None and field.type.is_struct and field.default is not None
-    default = _default_expression(field)
-    kind = f"int{field.encoding.bits}" if field.encoding is not None else field.type.element
-    made_anew = field.default == () and (field.type.is_array or field.type.is_struct)
-    return PyField(
-        **{part.name: getattr(field, part.name) for part in dataclasses.fields(FieldLayout)},
-        slot=f"_lazy_{field.attribute}" if is_lazy else field.attribute,
-        local=local_name(field.attribute),
-        is_lazy=is_lazy,
-        elements_may_be_empty=field.type.is_array and field.struct in emptiness.empty,
-        holds_empty_elements=field.struct in emptiness.holding,
-        annotation=_annotation(field),
-        default_expression=default,
-        parameter_default=Code("DEFAULT") if made_anew else default,
-        metadata_default=Code("()") if made_anew else default,
-        element_kind=kind,
-        element_width=WIDTHS[CODES[kind]] if kind in CODES else 0,
-    )
-
-
-def local_name(attribute: str) -> str:
-    """A local variable for the value of an attribute; functions named after `struct` formats are taken, too."""
-    is_size = attribute.startswith("size") and attribute[4:].isdecimal()
-    is_taken = is_size or attribute in _TAKEN_LOCALS or attribute.startswith(("pack_", "unpack_"))
-    return f"{attribute}_" if is_taken else attribute
-
-
-def _annotation(field: FieldLayout) -> str:
-    element = field.struct or TYPES[field.type.element].annotation
-    annotation = f"list[{element}]" if field.type.is_array else element
-    return f"{annotation} | None" if field.nullable else annotation
-
-
-def _default_expression(field: FieldLayout) -> Code:
-    default: Default = field.default
-    if default == ():
-        if field.type.is_array:
-            return Code("[]")
-        return Code(f"{field.struct}()" if field.struct else 'b""')
-    if isinstance(default, uuid.UUID):
-        return Code(f'uuid.UUID("{default}")' if default.int else "ZERO_UUID")
-    if isinstance(default, float) and not math.isfinite(default):
-        return Code(f'float("{default}")')
-    return quoted(default) if isinstance(default, str) else Code(repr(default))
 
 
 def attribute_names(message: MessageLayout) -> dict[str, str]:
@@ -237,7 +179,7 @@ def attribute_names(message: MessageLayout) -> dict[str, str]:
     return {field.spec_name: field.attribute for field in fields if "_" in field.attribute.rstrip("_")}
 
 
-def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...], attributes: dict[str, str]) -> Code:
+def _docstring(struct: StructLayout, fields: tuple[PyField, ...], attributes: dict[str, str]) -> Code:
     """What the struct is for, then its fields with type, meaning and default. Unindented, without quotes.
 
     Texts of specs speak of fields by their names there; here they are called as the attributes are.
@@ -248,7 +190,7 @@ def struct_docstring(struct: StructLayout, fields: tuple[PyField, ...], attribut
 
     lines = _wrap(in_python(struct.about) or f"{struct.class_name}.", "", "")
     entries = [f"{field.attribute} ({_type_note(field)}): {in_python(_meaning(field))}" for field in fields]
-    for field, note in computed_fields(struct.parts):
+    for field, note in computed_fields(struct.items):
         about = in_python(field.about) or "See the spec."
         entries.append(f"{field.attribute} ({field.type}, {note}): {about}")
     if entries:

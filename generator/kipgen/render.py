@@ -17,12 +17,12 @@ import jinja2
 from kipgen import names
 from kipgen.code import Code, CodeEnvironment, comment, fit
 from kipgen.layout import MessageLayout, lay_out
-from kipgen.layout_python import PyLayout, layout_formats, layout_local, python_layouts
-from kipgen.layout_steps import fixed_code
-from kipgen.pymodel import LINE_LENGTH, PyStruct, docstring_text, formats, python_structs
+from kipgen.pyfield import local_name
+from kipgen.pymodel import LINE_LENGTH, docstring_text, formats, python_structs
 from kipgen.resources import template_folder
 from kipgen.runtime_names import RUNTIME_NAMES
 from kipgen.spec import MessageSpec
+from kipgen.steps import fixed_code
 from kipwire.contract import LEVEL
 
 Pieces = tuple[str, ...]
@@ -110,16 +110,10 @@ def _origins(layouts: list[MessageLayout]) -> dict[int, int]:
 
 def _module(layout: MessageLayout, source: str) -> Pieces:
     """The module of a version with code of its own."""
-    structs: tuple[PyStruct | PyLayout, ...]
-    if layout.spec.is_layout:
-        structs = layouts = python_layouts(layout)
-        read_formats, write_formats = layout_formats(layouts)
-    else:
-        structs = messages = python_structs(layout)
-        read_formats, write_formats = formats(messages)
-    template = "layout_class.py.j2" if layout.spec.is_layout else "class.py.j2"
+    structs = python_structs(layout)
+    read_formats, write_formats = formats(structs)
     root = structs[-1]
-    classes = [_render(template, struct=struct, message=layout if struct is root else None) for struct in structs]
+    classes = [_render("class.py.j2", struct=struct, message=layout if struct is root else None) for struct in structs]
     head = _render(
         "head.py.j2",
         source=comment(source),
@@ -178,7 +172,7 @@ def _environment() -> jinja2.Environment:
         autoescape=False,  # it is Python, not HTML
     )
     environment.filters["dense"] = _dense
-    environment.filters["local"] = layout_local
+    environment.filters["local"] = local_name
     environment.filters["code"] = fixed_code
     return environment
 

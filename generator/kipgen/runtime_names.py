@@ -23,7 +23,7 @@ RUNTIME_NAMES = {
         BOOL_BYTE FALSE_TRUE ONE_BYTE
         as_bytes as_list encode_text in_order is_empty is_in_order
         read_size read_string_size read_tag_section read_varint tag_section write_size write_string_size
-        read_packed read_packed_array read_upacked read_upacked_array read_upacked_run
+        read_packed_array read_upacked read_upacked_array read_upacked_run
         write_packed write_packed_array write_upacked write_upacked_array write_upacked_run
         """.split()),
 }

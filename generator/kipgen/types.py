@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kipwire.types import ENCODINGS, TYPES
+from kipwire.types import ENCODINGS, KINDS, TYPES
 from kipwire.types import Encoding as Encoding
 
-INTEGER_RANGES = {row.name: row.range for row in TYPES.values() if row.kind == "integer"}
-"""Every integer type with the lowest and the highest value it holds."""
+if TYPE_CHECKING:
+    from typing import Literal
 
-ENCODABLE = {row.name: row.bits for row in TYPES.values() if row.encodable}
-"""The types that may have an `encoding`, with their width in bits (KIP-625)."""
+    from kipwire.types import Kind
 
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]*", re.ASCII)
 
@@ -51,6 +51,30 @@ class FieldType:
     def has_struct(self) -> bool:
         """Whether it is a struct or an array of structs."""
         return self.element not in TYPES
+
+    @property
+    def kind(self) -> Kind | Literal["struct"]:
+        """What one value is, or one element."""
+        return KINDS.get(self.element, "struct")
+
+    @property
+    def is_encodable(self) -> bool:
+        """Whether it is an integer, or an array of them, that may have an encoding (KIP-625)."""
+        return not self.has_struct and TYPES[self.element].encodable
+
+    @property
+    def is_integer(self) -> bool:
+        return not self.is_array and self.kind == "integer"
+
+    @property
+    def bits(self) -> int:
+        """Bits of one value of fixed width, or of one element."""
+        return TYPES[self.element].bits
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The lowest and the highest value of an integer."""
+        return TYPES[self.element].range
 
     @property
     def may_be_null(self) -> bool:

@@ -178,6 +178,8 @@ def read_bounded_structs(
         item = new(cls)
         pos = read(item, data, pos, bound)
         items.append(item)
+    if count is not None and len(items) != count:
+        raise Malformed
     return items, pos
 
 

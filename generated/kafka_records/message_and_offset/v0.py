@@ -17,7 +17,7 @@ unpack_bBi = struct.Struct(">bBi").unpack_from
 unpack_i = struct.Struct(">i").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
 pack_I = struct.Struct(">I").pack
-pack_bBi = struct.Struct(">bBi").pack
+pack_bB = struct.Struct(">bB").pack
 pack_i = struct.Struct(">i").pack
 pack_q = struct.Struct(">q").pack
 
@@ -53,7 +53,7 @@ class MessageAndOffset(kipwire.Message):
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("message_size", "MessageSize", "int32", role="size"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        kipwire.Field("magic", "Magic", "int8", role="constant", default=0),
+        kipwire.Field("magic", "Magic", "int8", default=0, role="constant"),
         kipwire.Field("attributes", "Attributes", "int8", role="bits"),
         kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
         kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
@@ -97,26 +97,24 @@ class MessageAndOffset(kipwire.Message):
         self.compression_type = attributes & 0x7
         self.timestamp_type = bool(attributes & 0x8)
         self.unused_bits = attributes >> 4 & 0xF
-        if size >= 0:
-            stop = pos + size
-            self.key = data[pos:stop]
-            pos = stop
-        elif size == -1:
+        if size == -1:
             self.key = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.key = data[pos:end]
+            pos = end
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            stop = pos + size
-            self.value = data[pos:stop]
-            pos = stop
-        elif size == -1:
+        if size == -1:
             self.value = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.value = data[pos:end]
+            pos = end
         if pos != limit:
             raise kipwire.Malformed
         if checksums.crc32(data[magic_at:pos]) != crc:
@@ -132,29 +130,26 @@ class MessageAndOffset(kipwire.Message):
         crc_at = len(parts)
         add(b"")
         magic_at = len(parts)
-        if self.key is None:
-            key = b""
-            size = -1
-        else:
-            key = self.key if type(self.key) is bytes else as_bytes(self.key)
-            size = len(key)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         if not 0 <= self.unused_bits <= 0xF:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | self.unused_bits << 4
-        add(pack_bBi(0, attributes, size))
-        add(key)
-
+        add(pack_bB(0, attributes))
+        if self.key is None:
+            add(pack_i(-1))
+        else:
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            size = len(key)
+            add(pack_i(size))
+            add(key)
         if self.value is None:
-            value = b""
-            size = -1
+            add(pack_i(-1))
         else:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
-        add(pack_i(size))
-        add(value)
-
+            add(pack_i(size))
+            add(value)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[message_size_at + 1 :]))
         parts[message_size_at] = pack_i(size)

@@ -65,7 +65,7 @@ class RecordBatch(kipwire.Message):
         kipwire.Field("base_offset", "BaseOffset", "int64", default=0),
         kipwire.Field("batch_length", "BatchLength", "int32", role="size"),
         kipwire.Field("partition_leader_epoch", "PartitionLeaderEpoch", "int32", default=-1),
-        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("magic", "Magic", "int8", default=2, role="constant"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32c", start="attributes"),
         kipwire.Field("attributes", "Attributes", "int16", role="bits"),
         kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
@@ -151,12 +151,11 @@ class RecordBatch(kipwire.Message):
         self.is_control = bool(attributes & 0x20)
         self.has_delete_horizon = bool(attributes & 0x40)
         self.unused_bits = attributes >> 7 & 0x1FF
-        stop = limit
-        if stop < pos:
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.records = data[pos:stop]
-        pos = stop
-
+        self.records = data[pos:end]
+        pos = end
         if checksums.crc32c(data[attributes_at:pos]) != crc:
             raise kipwire.Malformed
         return pos
@@ -171,6 +170,7 @@ class RecordBatch(kipwire.Message):
         crc_at = len(parts)
         add(b"")
         attributes_at = len(parts)
+        records = self.records if type(self.records) is bytes else as_bytes(self.records)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         if not 0 <= self.unused_bits <= 0x1FF:
@@ -195,9 +195,7 @@ class RecordBatch(kipwire.Message):
                 self.records_count,
             )
         )
-        records = self.records if type(self.records) is bytes else as_bytes(self.records)
         add(records)
-
         parts[crc_at] = pack_I(checksums.crc32c(b"".join(parts[attributes_at:])))
         size = sum(map(len, parts[batch_length_at + 1 :]))
         parts[batch_length_at] = pack_i(size)

@@ -47,13 +47,11 @@ class RecordHeader(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if not size & 1:
-            stop = pos + (size >> 1)
-            self.key = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size & 1:
             raise kipwire.Malformed
-
+        end = pos + (size >> 1)
+        self.key = data[pos:end].decode()
+        pos = end
         size = data[pos]
         pos += 1
         if size > 127:
@@ -63,30 +61,28 @@ class RecordHeader(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if not size & 1:
-            stop = pos + (size >> 1)
-            self.value = data[pos:stop]
-            pos = stop
-        elif size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.value = None
         else:
-            raise kipwire.Malformed
+            end = pos + (size >> 1)
+            self.value = data[pos:end]
+            pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
         key = encode_text(self.key)
         size = len(key)
-        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         add(key)
-
         if self.value is None:
-            value = b""
-            size = -1
+            add(b"\x01")
         else:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
-        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-        add(value)
+            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            add(value)
 
 
 class Record(kipwire.Struct):
@@ -144,13 +140,10 @@ class Record(kipwire.Struct):
                 size, pos = read_varint(data, pos, 32)
         if size & 1:
             raise kipwire.Malformed
-        size >>= 1
-        limit = pos + size
-        if not pos <= limit <= bound:
+        limit = pos + (size >> 1)
+        if limit > bound:
             raise kipwire.Malformed
-
-        byte = data[pos]
-        self.attributes = byte if byte < 128 else byte - 256
+        (self.attributes,) = unpack_b(data, pos)
         pos += 1
         size = data[pos]
         pos += 1
@@ -162,7 +155,6 @@ class Record(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 64)
         self.timestamp_delta = (size >> 1) ^ -(size & 1)
-
         size = data[pos]
         pos += 1
         if size > 127:
@@ -173,7 +165,6 @@ class Record(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 32)
         self.offset_delta = (size >> 1) ^ -(size & 1)
-
         size = data[pos]
         pos += 1
         if size > 127:
@@ -183,15 +174,14 @@ class Record(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if not size & 1:
-            stop = pos + (size >> 1)
-            self.key = data[pos:stop]
-            pos = stop
-        elif size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.key = None
         else:
-            raise kipwire.Malformed
-
+            end = pos + (size >> 1)
+            self.key = data[pos:end]
+            pos = end
         size = data[pos]
         pos += 1
         if size > 127:
@@ -201,15 +191,14 @@ class Record(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if not size & 1:
-            stop = pos + (size >> 1)
-            self.value = data[pos:stop]
-            pos = stop
-        elif size == 1:
+        if size & 1:
+            if size != 1:
+                raise kipwire.Malformed
             self.value = None
         else:
-            raise kipwire.Malformed
-
+            end = pos + (size >> 1)
+            self.value = data[pos:end]
+            pos = end
         size = data[pos]
         pos += 1
         if size > 127:
@@ -219,17 +208,12 @@ class Record(kipwire.Struct):
                 pos += 1
             else:
                 size, pos = read_varint(data, pos, 32)
-        if not size & 1:
-            number = size >> 1
-            if number:
-                self.headers, pos = read_bounded_structs(RecordHeader, data, pos, limit, number)
-                if len(self.headers) != number:
-                    raise kipwire.Malformed
-            else:
-                self.headers = []
-        else:
+        if size & 1:
             raise kipwire.Malformed
-
+        if size:
+            self.headers, pos = read_bounded_structs(RecordHeader, data, pos, limit, size >> 1)
+        else:
+            self.headers = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -240,40 +224,30 @@ class Record(kipwire.Struct):
         add(pack_b(self.attributes))
         number = (self.timestamp_delta << 1) ^ (self.timestamp_delta >> 63)
         add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.timestamp_delta, 64))
-
         number = (self.offset_delta << 1) ^ (self.offset_delta >> 31)
         add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.offset_delta, 32))
-
         if self.key is None:
-            key = b""
-            size = -1
+            add(b"\x01")
         else:
             key = self.key if type(self.key) is bytes else as_bytes(self.key)
             size = len(key)
-        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-        add(key)
-
+            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            add(key)
         if self.value is None:
-            value = b""
-            size = -1
+            add(b"\x01")
         else:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
-        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
-        add(value)
-
-        headers = self.headers
-        if type(headers) is not list:
-            headers = as_list(headers)
+            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
+            add(value)
+        headers = self.headers if type(self.headers) is list else as_list(self.headers)
         size = len(headers)
-        add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+        add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         if headers:
             write_elements(RecordHeader, headers, add)
-
         body = b"".join(parts)
         size = len(body)
-        number = size << 1
-        give(VARINTS[number] if number < 16384 else write_packed(size, 32))
+        give(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
         give(body)
 
 
@@ -299,17 +273,15 @@ class Records(kipwire.Message):
 
     def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        stop = bound
-        if stop < pos:
+        end = bound
+        if end < pos:
             raise kipwire.Malformed
-        self.records, pos = read_bounded_structs(Record, data, pos, stop)
-        if pos != stop:
+        self.records, pos = read_bounded_structs(Record, data, pos, end)
+        if pos != end:
             raise kipwire.Malformed
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
-        records = self.records
-        if type(records) is not list:
-            records = as_list(records)
+        records = self.records if type(self.records) is list else as_list(self.records)
         if records:
             write_elements(Record, records, add)

@@ -73,18 +73,16 @@ class CommonRequestFields(kipwire.Message):
             raise kipwire.Malformed
         self.request_type_id, self.version_id, self.correlation_id, size = unpack_hhih(data, pos)
         pos += 10
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
-        stop = limit
-        if stop < pos:
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.body = data[pos:stop]
-        pos = stop
+        self.body = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, give: kipwire.Add) -> None:
@@ -94,10 +92,8 @@ class CommonRequestFields(kipwire.Message):
         size = len(client_id)
         add(pack_hhih(self.request_type_id, self.version_id, self.correlation_id, size))
         add(client_id)
-
         body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
         add(body_)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -60,20 +60,19 @@ class CommonResponseFields(kipwire.Message):
             raise kipwire.Malformed
         self.correlation_id, self.version_id, self.error = unpack_ihh(data, pos)
         pos += 8
-        stop = limit
-        if stop < pos:
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.body = data[pos:stop]
-        pos = stop
+        self.body = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
-        add(pack_ihh(self.correlation_id, self.version_id, self.error))
         body_ = self.body if type(self.body) is bytes else as_bytes(self.body)
+        add(pack_ihh(self.correlation_id, self.version_id, self.error))
         add(body_)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -55,7 +55,7 @@ class CompressedMessageSet(kipwire.Message):
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("length", "Length", "int32", role="size"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("magic", "Magic", "int8", default=2, role="constant"),
         kipwire.Field("attributes", "Attributes", "int16", role="bits"),
         kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
         kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
@@ -115,12 +115,11 @@ class CompressedMessageSet(kipwire.Message):
         self.compression_type = attributes & 0x7
         self.timestamp_type = bool(attributes & 0x8)
         self.is_transactional = bool(attributes & 0x10)
-        stop = limit
-        if stop < pos:
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.compressed_messages = data[pos:stop]
-        pos = stop
-
+        self.compressed_messages = data[pos:end]
+        pos = end
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
         return pos
@@ -134,15 +133,14 @@ class CompressedMessageSet(kipwire.Message):
         crc_at = len(parts)
         add(b"")
         magic_at = len(parts)
+        compressed_messages = (
+            self.compressed_messages if type(self.compressed_messages) is bytes else as_bytes(self.compressed_messages)
+        )
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
         add(pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence))
-        compressed_messages = (
-            self.compressed_messages if type(self.compressed_messages) is bytes else as_bytes(self.compressed_messages)
-        )
         add(compressed_messages)
-
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[length_at + 1 :]))
         parts[length_at] = pack_i(size)

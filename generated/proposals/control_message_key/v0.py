@@ -30,7 +30,7 @@ class ControlMessageKey(kipwire.Message):
     MAX_VERSION = 0
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", role="constant", default=0),
+        kipwire.Field("version", "Version", "int16", default=0, role="constant"),
         kipwire.Field("control_message_type", "ControlMessageType", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)

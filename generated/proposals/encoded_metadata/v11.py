@@ -9,6 +9,7 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
+from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_size, read_string_size
 from kipwire.wire import read_tag_section, read_upacked, read_upacked_array, read_upacked_run, tag_section, write_size
 from kipwire.wire import write_string_size, write_upacked, write_upacked_array, write_upacked_run
@@ -84,13 +85,13 @@ class EncodedMetadataBroker(kipwire.Struct):
 
     def _write(self, add: kipwire.Add) -> None:
         number = self.node_id
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.node_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.node_id, 32))
         host = encode_text(self.host)
         size = len(host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
         number = self.port
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.port, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.port, 32))
         if self.rack is None:
             add(b"\0")
         else:
@@ -293,7 +294,7 @@ class EncodedMetadataTopic(kipwire.Struct):
 
     def _write(self, add: kipwire.Add) -> None:
         number = self.error_code
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.error_code, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.error_code, 16))
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -301,7 +302,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         add(pack_B(BOOL_BYTE[self.is_internal]))
         write_compact_structs(EncodedMetadataPartition, self.partitions, add)
         number = self.topic_authorized_operations
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.topic_authorized_operations, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.topic_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -412,7 +413,7 @@ class EncodedMetadata(kipwire.Message):
 
     def _write(self, add: kipwire.Add) -> None:
         number = self.throttle_time_ms
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.throttle_time_ms, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.throttle_time_ms, 32))
         write_compact_structs(EncodedMetadataBroker, self.brokers, add)
         if self.cluster_id is None:
             add(b"\0")
@@ -422,10 +423,10 @@ class EncodedMetadata(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
         number = self.controller_id
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.controller_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.controller_id, 32))
         write_compact_structs(EncodedMetadataTopic, self.topics, add)
         number = self.cluster_authorized_operations
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.cluster_authorized_operations, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.cluster_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

@@ -9,8 +9,9 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed, read_packed_array
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_packed, write_packed_array
+from kipwire.varints import VARINTS
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed_array, read_size
+from kipwire.wire import read_string_size, read_tag_section, read_varint, tag_section, write_packed, write_packed_array
 from kipwire.wire import write_size, write_string_size
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
@@ -157,27 +158,43 @@ class EncodedMetadataPartition(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.error_code, pos = read_packed(data, pos, 16)
-        else:
-            self.error_code = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 16)
+        self.error_code = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.partition_index, pos = read_packed(data, pos, 32)
-        else:
-            self.partition_index = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.partition_index = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.leader_id, pos = read_packed(data, pos, 32)
-        else:
-            self.leader_id = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.leader_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.leader_epoch, pos = read_packed(data, pos, 32)
-        else:
-            self.leader_epoch = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.leader_epoch = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if not 0 < size < 128:
@@ -198,13 +215,13 @@ class EncodedMetadataPartition(kipwire.Struct):
 
     def _write(self, add: kipwire.Add) -> None:
         number = (self.error_code << 1) ^ (self.error_code >> 15)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.error_code, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.error_code, 16))
         number = (self.partition_index << 1) ^ (self.partition_index >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.partition_index, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.partition_index, 32))
         number = (self.leader_id << 1) ^ (self.leader_id >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_id, 32))
         number = (self.leader_epoch << 1) ^ (self.leader_epoch >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_epoch, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_epoch, 32))
         replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
         size = len(replica_nodes) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))

@@ -9,8 +9,9 @@ import typing
 import kipwire
 from kipwire.arrays import read_compact_structs, write_compact_structs
 from kipwire.structs import DEFAULT
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed, read_packed_array
-from kipwire.wire import read_size, read_string_size, read_tag_section, tag_section, write_packed, write_packed_array
+from kipwire.varints import VARINTS
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, as_list, encode_text, read_packed_array, read_size
+from kipwire.wire import read_string_size, read_tag_section, read_varint, tag_section, write_packed, write_packed_array
 from kipwire.wire import write_size, write_string_size
 
 __all__ = ["EncodedMetadataBroker", "EncodedMetadataPartition", "EncodedMetadataTopic", "EncodedMetadata"]
@@ -51,9 +52,13 @@ class EncodedMetadataBroker(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.node_id, pos = read_packed(data, pos, 32)
-        else:
-            self.node_id = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.node_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if not 0 < size < 128:
@@ -64,9 +69,13 @@ class EncodedMetadataBroker(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.port, pos = read_packed(data, pos, 32)
-        else:
-            self.port = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.port = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 1:
@@ -82,13 +91,13 @@ class EncodedMetadataBroker(kipwire.Struct):
 
     def _write(self, add: kipwire.Add) -> None:
         number = (self.node_id << 1) ^ (self.node_id >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.node_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.node_id, 32))
         host = encode_text(self.host)
         size = len(host) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
         add(host)
         number = (self.port << 1) ^ (self.port >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.port, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.port, 32))
         if self.rack is None:
             add(b"\0")
         else:
@@ -162,27 +171,43 @@ class EncodedMetadataPartition(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.error_code, pos = read_packed(data, pos, 16)
-        else:
-            self.error_code = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 16)
+        self.error_code = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.partition_index, pos = read_packed(data, pos, 32)
-        else:
-            self.partition_index = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.partition_index = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.leader_id, pos = read_packed(data, pos, 32)
-        else:
-            self.leader_id = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.leader_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.leader_epoch, pos = read_packed(data, pos, 32)
-        else:
-            self.leader_epoch = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.leader_epoch = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if not 0 < size < 128:
@@ -203,13 +228,13 @@ class EncodedMetadataPartition(kipwire.Struct):
 
     def _write(self, add: kipwire.Add) -> None:
         number = (self.error_code << 1) ^ (self.error_code >> 15)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.error_code, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.error_code, 16))
         number = (self.partition_index << 1) ^ (self.partition_index >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.partition_index, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.partition_index, 32))
         number = (self.leader_id << 1) ^ (self.leader_id >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_id, 32))
         number = (self.leader_epoch << 1) ^ (self.leader_epoch >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.leader_epoch, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.leader_epoch, 32))
         replica_nodes = self.replica_nodes if type(self.replica_nodes) is list else as_list(self.replica_nodes)
         size = len(replica_nodes) + 1
         add(ONE_BYTE[size] if size < 128 else write_size(size))
@@ -279,9 +304,13 @@ class EncodedMetadataTopic(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.error_code, pos = read_packed(data, pos, 16)
-        else:
-            self.error_code = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 16)
+        self.error_code = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if not 0 < size < 128:
@@ -296,15 +325,19 @@ class EncodedMetadataTopic(kipwire.Struct):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.topic_authorized_operations, pos = read_packed(data, pos, 32)
-        else:
-            self.topic_authorized_operations = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.topic_authorized_operations = (size >> 1) ^ -(size & 1)
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
     def _write(self, add: kipwire.Add) -> None:
         number = (self.error_code << 1) ^ (self.error_code >> 15)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.error_code, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.error_code, 16))
         name = encode_text(self.name)
         size = len(name) + 1
         add(ONE_BYTE[size] if size < 128 else write_string_size(size))
@@ -312,7 +345,7 @@ class EncodedMetadataTopic(kipwire.Struct):
         add(pack_B(BOOL_BYTE[self.is_internal]))
         write_compact_structs(EncodedMetadataPartition, self.partitions, add)
         number = (self.topic_authorized_operations << 1) ^ (self.topic_authorized_operations >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.topic_authorized_operations, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.topic_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()
@@ -387,9 +420,13 @@ class EncodedMetadata(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.throttle_time_ms, pos = read_packed(data, pos, 32)
-        else:
-            self.throttle_time_ms = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.throttle_time_ms = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         self.brokers, pos = read_compact_structs(EncodedMetadataBroker, data, pos, size)
@@ -406,24 +443,32 @@ class EncodedMetadata(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.controller_id, pos = read_packed(data, pos, 32)
-        else:
-            self.controller_id = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.controller_id = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         self.topics, pos = read_compact_structs(EncodedMetadataTopic, data, pos, size)
         size = data[pos]
         pos += 1
         if size > 127:
-            self.cluster_authorized_operations, pos = read_packed(data, pos, 32)
-        else:
-            self.cluster_authorized_operations = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.cluster_authorized_operations = (size >> 1) ^ -(size & 1)
         self._unknown_tagged_fields = None
         return read_tag_section(self, data, pos) if data[pos] else pos + 1
 
     def _write(self, add: kipwire.Add) -> None:
         number = (self.throttle_time_ms << 1) ^ (self.throttle_time_ms >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.throttle_time_ms, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.throttle_time_ms, 32))
         write_compact_structs(EncodedMetadataBroker, self.brokers, add)
         if self.cluster_id is None:
             add(b"\0")
@@ -433,10 +478,10 @@ class EncodedMetadata(kipwire.Message):
             add(ONE_BYTE[size] if size < 128 else write_string_size(size))
             add(cluster_id)
         number = (self.controller_id << 1) ^ (self.controller_id >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.controller_id, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.controller_id, 32))
         write_compact_structs(EncodedMetadataTopic, self.topics, add)
         number = (self.cluster_authorized_operations << 1) ^ (self.cluster_authorized_operations >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.cluster_authorized_operations, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.cluster_authorized_operations, 32))
         add(tag_section(self, []) if self._unknown_tagged_fields else b"\0")
 
     unknown_tagged_fields = kipwire.UnknownTaggedFields()

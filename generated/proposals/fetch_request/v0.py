@@ -49,28 +49,19 @@ class OffsetData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
-            pos += size * 4
-        else:
-            raise kipwire.Malformed
-
+        self.partitions = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            self.offsets = [*UNPACK_INT32[size](data, pos)] if size else []
-            pos += size * 4
-        else:
-            raise kipwire.Malformed
+        self.offsets = [*UNPACK_INT32[size](data, pos)] if size else []
+        pos += size * 4
         if len(self.offsets) != len(self.partitions):
             raise kipwire.Malformed
         return pos
@@ -80,24 +71,16 @@ class OffsetData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partitions = self.partitions
-        if type(partitions) is not list:
-            partitions = as_list(partitions)
+        partitions = self.partitions if type(self.partitions) is list else as_list(self.partitions)
         size = len(partitions)
         add(pack_h(size))
-        if partitions:
-            add(PACK_INT32[len(partitions)](*partitions))
-
-        offsets = self.offsets
-        if type(offsets) is not list:
-            offsets = as_list(offsets)
+        add(PACK_INT32[len(partitions)](*partitions))
+        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
         if len(offsets) != len(self.partitions):
             raise kipwire.Malformed
         size = len(offsets)
         add(pack_h(size))
-        if offsets:
-            add(PACK_INT32[len(offsets)](*offsets))
+        add(PACK_INT32[len(offsets)](*offsets))
 
 
 class FetchRequest(kipwire.Message):
@@ -130,7 +113,7 @@ class FetchRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
@@ -170,26 +153,17 @@ class FetchRequest(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
-        if size >= 0:
-            number = size
-            if number:
-                self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, number)
-                if len(self.topic_offsets) != number:
-                    raise kipwire.Malformed
-            else:
-                self.topic_offsets = []
+        if size:
+            self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.topic_offsets = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -201,15 +175,11 @@ class FetchRequest(kipwire.Message):
         size = len(client_id)
         add(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
         add(client_id)
-
-        topic_offsets = self.topic_offsets
-        if type(topic_offsets) is not list:
-            topic_offsets = as_list(topic_offsets)
+        topic_offsets = self.topic_offsets if type(self.topic_offsets) is list else as_list(self.topic_offsets)
         size = len(topic_offsets)
         add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
             write_elements(OffsetData, topic_offsets, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -80,25 +80,17 @@ class OffsetData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.partition_offsets, pos = read_bounded_structs(PartitionOffsetData, data, pos, bound, number)
-                if len(self.partition_offsets) != number:
-                    raise kipwire.Malformed
-            else:
-                self.partition_offsets = []
+        if size:
+            self.partition_offsets, pos = read_bounded_structs(PartitionOffsetData, data, pos, bound, size)
         else:
-            raise kipwire.Malformed
+            self.partition_offsets = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -106,10 +98,9 @@ class OffsetData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partition_offsets = self.partition_offsets
-        if type(partition_offsets) is not list:
-            partition_offsets = as_list(partition_offsets)
+        partition_offsets = (
+            self.partition_offsets if type(self.partition_offsets) is list else as_list(self.partition_offsets)
+        )
         size = len(partition_offsets)
         add(pack_h(size))
         if partition_offsets:
@@ -146,7 +137,7 @@ class FetchRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("version_id", "VersionId", "int16", default=1, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("replica_id", "ReplicaId", "int32", default=-1),
@@ -186,26 +177,17 @@ class FetchRequest(kipwire.Message):
         pos += 10
         if version_id != 1:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         self.replica_id, self.max_wait, self.min_bytes, size = unpack_iiih(data, pos)
         pos += 14
-        if size >= 0:
-            number = size
-            if number:
-                self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, number)
-                if len(self.topic_offsets) != number:
-                    raise kipwire.Malformed
-            else:
-                self.topic_offsets = []
+        if size:
+            self.topic_offsets, pos = read_bounded_structs(OffsetData, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.topic_offsets = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -217,15 +199,11 @@ class FetchRequest(kipwire.Message):
         size = len(client_id)
         add(pack_hhih(self.request_type_id, 1, self.correlation_id, size))
         add(client_id)
-
-        topic_offsets = self.topic_offsets
-        if type(topic_offsets) is not list:
-            topic_offsets = as_list(topic_offsets)
+        topic_offsets = self.topic_offsets if type(self.topic_offsets) is list else as_list(self.topic_offsets)
         size = len(topic_offsets)
         add(pack_iiih(self.replica_id, self.max_wait, self.min_bytes, size))
         if topic_offsets:
             write_elements(OffsetData, topic_offsets, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

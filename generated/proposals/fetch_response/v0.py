@@ -45,12 +45,11 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         self.partition, size = unpack_ii(data, pos)
         pos += 8
-        if size >= 0:
-            stop = pos + size
-            self.messages = data[pos:stop]
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.messages = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -82,25 +81,17 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
-                if len(self.partition_data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.partition_data = []
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
         else:
-            raise kipwire.Malformed
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -108,10 +99,7 @@ class TopicData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partition_data = self.partition_data
-        if type(partition_data) is not list:
-            partition_data = as_list(partition_data)
+        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
         if partition_data:
@@ -141,7 +129,7 @@ class FetchResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field("data", "Data", "[]TopicData", struct=TopicData, prefix="int16"),
     )
@@ -163,17 +151,10 @@ class FetchResponse(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            number = size
-            if number:
-                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
-                if len(self.data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.data = []
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -181,14 +162,11 @@ class FetchResponse(kipwire.Message):
     def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
-        data_ = self.data
-        if type(data_) is not list:
-            data_ = as_list(data_)
+        data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_ihhh(self.correlation_id, 0, self.error, size))
         if data_:
             write_elements(TopicData, data_, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -52,12 +52,11 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         self.partition, self.error, self.offset, size = unpack_iiqi(data, pos)
         pos += 20
-        if size >= 0:
-            stop = pos + size
-            self.messages = data[pos:stop]
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.messages = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -89,25 +88,17 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
-                if len(self.partition_data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.partition_data = []
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
         else:
-            raise kipwire.Malformed
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -115,10 +106,7 @@ class TopicData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partition_data = self.partition_data
-        if type(partition_data) is not list:
-            partition_data = as_list(partition_data)
+        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
         if partition_data:
@@ -150,7 +138,7 @@ class FetchResponse(kipwire.Message):
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("global_error", "GlobalError", "int16", default=0),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=1),
+        kipwire.Field("version_id", "VersionId", "int16", default=1, role="constant"),
         kipwire.Field("data", "Data", "[]TopicData", struct=TopicData, prefix="int16"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
@@ -171,17 +159,10 @@ class FetchResponse(kipwire.Message):
         pos += 10
         if version_id != 1:
             raise kipwire.Malformed
-        if size >= 0:
-            number = size
-            if number:
-                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
-                if len(self.data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.data = []
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -189,14 +170,11 @@ class FetchResponse(kipwire.Message):
     def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
-        data_ = self.data
-        if type(data_) is not list:
-            data_ = as_list(data_)
+        data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_hihh(self.global_error, self.correlation_id, 1, size))
         if data_:
             write_elements(TopicData, data_, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

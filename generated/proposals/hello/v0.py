@@ -35,7 +35,7 @@ class Hello(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", role="constant", default=0),
+        kipwire.Field("version", "Version", "int16", default=0, role="constant"),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
     )
@@ -51,21 +51,18 @@ class Hello(kipwire.Message):
         pos += 4
         if version != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.replica_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.replica_id = data[pos:end].decode()
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -73,7 +70,6 @@ class Hello(kipwire.Message):
         size = len(client_id)
         add(pack_hh(0, size))
         add(client_id)
-
         replica_id = encode_text(self.replica_id)
         size = len(replica_id)
         add(pack_h(size))

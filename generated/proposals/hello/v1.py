@@ -36,7 +36,7 @@ class Hello(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        kipwire.Field("version", "Version", "int16", role="constant", default=1),
+        kipwire.Field("version", "Version", "int16", default=1, role="constant"),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("replica_id", "ReplicaId", "string", default="", prefix="int16"),
         kipwire.Field("software_version", "SoftwareVersion", "string", default="", prefix="int16"),
@@ -54,30 +54,25 @@ class Hello(kipwire.Message):
         pos += 4
         if version != 1:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.replica_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.replica_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.software_version = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.software_version = data[pos:end].decode()
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,12 +80,10 @@ class Hello(kipwire.Message):
         size = len(client_id)
         add(pack_hh(1, size))
         add(client_id)
-
         replica_id = encode_text(self.replica_id)
         size = len(replica_id)
         add(pack_h(size))
         add(replica_id)
-
         software_version = encode_text(self.software_version)
         size = len(software_version)
         add(pack_h(size))

@@ -39,12 +39,11 @@ class HelloReply(kipwire.Message):
         bound = len(data)
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.broker_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.broker_id = data[pos:end].decode()
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:

@@ -44,21 +44,18 @@ class HelloReply(kipwire.Message):
         bound = len(data)
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.broker_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.broker_id = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.software_version = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.software_version = data[pos:end].decode()
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -66,7 +63,6 @@ class HelloReply(kipwire.Message):
         size = len(broker_id)
         add(pack_h(size))
         add(broker_id)
-
         software_version = encode_text(self.software_version)
         size = len(software_version)
         add(pack_h(size))

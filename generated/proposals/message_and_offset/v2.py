@@ -21,7 +21,7 @@ unpack_i = struct.Struct(">i").unpack_from
 unpack_qi = struct.Struct(">qi").unpack_from
 pack_I = struct.Struct(">I").pack
 pack_Ii = struct.Struct(">Ii").pack
-pack_bBqi = struct.Struct(">bBqi").pack
+pack_bBq = struct.Struct(">bBq").pack
 pack_i = struct.Struct(">i").pack
 pack_q = struct.Struct(">q").pack
 
@@ -50,12 +50,11 @@ class Header(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         self.key, size = unpack_Ii(data, pos)
         pos += 8
-        if size >= 0:
-            stop = pos + size
-            self.value = data[pos:stop]
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.value = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -99,7 +98,7 @@ class MessageAndOffset(kipwire.Message):
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("message_size", "MessageSize", "int32", role="size"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic_byte"),
-        kipwire.Field("magic_byte", "MagicByte", "int8", role="constant", default=2),
+        kipwire.Field("magic_byte", "MagicByte", "int8", default=2, role="constant"),
         kipwire.Field("attributes", "Attributes", "int8", role="bits"),
         kipwire.Field("compression_type", "CompressionType", "int8", default=0, bits=3, bit=0),
         kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
@@ -157,43 +156,37 @@ class MessageAndOffset(kipwire.Message):
             raise kipwire.Malformed
         self.compression_type = attributes & 0x7
         self.timestamp_type = bool(attributes & 0x8)
-        if size >= 0:
-            stop = pos + size
-            self.key = data[pos:stop]
-            pos = stop
-        elif size == -1:
+        if size == -1:
             self.key = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.key = data[pos:end]
+            pos = end
         if attributes & 0x10:
             (size,) = unpack_i(data, pos)
             pos += 4
-            if size >= 0:
-                stop = pos + size
-                if stop > limit:
-                    raise kipwire.Malformed
-                self.headers, pos = read_bounded_structs(Header, data, pos, stop)
-                if pos != stop:
-                    raise kipwire.Malformed
-            else:
+            end = pos + size
+            if not pos <= end <= limit:
+                raise kipwire.Malformed
+            self.headers, pos = read_bounded_structs(Header, data, pos, end)
+            if pos != end:
                 raise kipwire.Malformed
         else:
             self.headers = []
         if not is_in_order(self.headers, "key"):
             raise kipwire.Malformed
-
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            stop = pos + size
-            self.value = data[pos:stop]
-            pos = stop
-        elif size == -1:
+        if size == -1:
             self.value = None
         else:
-            raise kipwire.Malformed
-
+            if size < 0:
+                raise kipwire.Malformed
+            end = pos + size
+            self.value = data[pos:end]
+            pos = end
         if pos != limit:
             raise kipwire.Malformed
         if checksums.crc32(data[magic_byte_at:pos]) != crc:
@@ -209,37 +202,31 @@ class MessageAndOffset(kipwire.Message):
         crc_at = len(parts)
         add(b"")
         magic_byte_at = len(parts)
-        if self.key is None:
-            key = b""
-            size = -1
-        else:
-            key = self.key if type(self.key) is bytes else as_bytes(self.key)
-            size = len(key)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | bool(self.headers) << 4
-        add(pack_bBqi(2, attributes, self.timestamp, size))
-        add(key)
-
-        headers = self.headers
-        if type(headers) is not list:
-            headers = as_list(headers)
+        add(pack_bBq(2, attributes, self.timestamp))
+        if self.key is None:
+            add(pack_i(-1))
+        else:
+            key = self.key if type(self.key) is bytes else as_bytes(self.key)
+            size = len(key)
+            add(pack_i(size))
+            add(key)
+        headers = self.headers if type(self.headers) is list else as_list(self.headers)
         headers = in_order(headers, "key")
         encoded = section(Header, headers)
         size = len(encoded)
         if headers:
             add(pack_i(size))
             add(encoded)
-
         if self.value is None:
-            value = b""
-            size = -1
+            add(pack_i(-1))
         else:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             size = len(value)
-        add(pack_i(size))
-        add(value)
-
+            add(pack_i(size))
+            add(value)
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_byte_at:])))
         size = sum(map(len, parts[message_size_at + 1 :]))
         parts[message_size_at] = pack_i(size)

@@ -94,9 +94,8 @@ class Message(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 31)
         limit = pos + size
-        if not pos <= limit <= bound:
+        if limit > bound:
             raise kipwire.Malformed
-
         attributes_at = pos
         attributes, self.timestamp = unpack_Bq(data, pos)
         pos += 9
@@ -109,7 +108,6 @@ class Message(kipwire.Struct):
             self.offset_delta, pos = read_upacked(data, pos, 32)
         else:
             self.offset_delta = size
-
         if not attributes & 0x1:
             if not attributes & 0x2:
                 size = data[pos]
@@ -121,27 +119,25 @@ class Message(kipwire.Struct):
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
-                stop = pos + size
-                self.key = data[pos:stop]
-                pos = stop
+                end = pos + size
+                self.key = data[pos:end]
+                pos = end
             else:
-                stop = limit - 4
-                if stop < pos:
+                end = limit - 4
+                if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:stop]
-                pos = stop
+                self.key = data[pos:end]
+                pos = end
         else:
             self.key = None
-
         if not attributes & 0x2:
-            stop = limit - 4
-            if stop < pos:
+            end = limit - 4
+            if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:stop]
-            pos = stop
+            self.value = data[pos:end]
+            pos = end
         else:
             self.value = None
-
         (size,) = unpack_I(data, pos)
         if checksums.crc32(data[attributes_at:pos]) != size:
             raise kipwire.Malformed
@@ -160,23 +156,20 @@ class Message(kipwire.Struct):
         add(pack_Bq(attributes, self.timestamp))
         number = self.offset_delta
         add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
-
         if self.key is not None:
             key = self.key if type(self.key) is bytes else as_bytes(self.key)
             size = len(key)
             if self.value is not None:
                 add(VARINTS[size] if size < 16384 else write_size(size))
             add(key)
-
         if self.value is not None:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             add(value)
-
         crc_at = len(parts)
         add(b"")
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
         size = sum(map(len, parts[length_at + 1 :]))
-        parts[length_at] = write_upacked(size, 32)
+        parts[length_at] = VARINTS[size] if size < 16384 else write_upacked(size, 32)
         give(b"".join(parts))
 
 
@@ -215,7 +208,7 @@ class MessageSet(kipwire.Message):
         kipwire.Field("offset", "Offset", "int64", default=0),
         kipwire.Field("length", "Length", "int32", role="size"),
         kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="magic"),
-        kipwire.Field("magic", "Magic", "int8", role="constant", default=2),
+        kipwire.Field("magic", "Magic", "int8", default=2, role="constant"),
         kipwire.Field("attributes", "Attributes", "int16", role="bits"),
         kipwire.Field("compression_type", "CompressionType", "int16", default=0, bits=3, bit=0),
         kipwire.Field("timestamp_type", "TimestampType", "bool", default=False, bit=3),
@@ -275,13 +268,12 @@ class MessageSet(kipwire.Message):
         self.compression_type = attributes & 0x7
         self.timestamp_type = bool(attributes & 0x8)
         self.is_transactional = bool(attributes & 0x10)
-        stop = limit
-        if stop < pos:
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.messages, pos = read_bounded_structs(Message, data, pos, stop)
-        if pos != stop:
+        self.messages, pos = read_bounded_structs(Message, data, pos, end)
+        if pos != end:
             raise kipwire.Malformed
-
         if checksums.crc32(data[magic_at:pos]) != crc:
             raise kipwire.Malformed
         return pos
@@ -295,16 +287,13 @@ class MessageSet(kipwire.Message):
         crc_at = len(parts)
         add(b"")
         magic_at = len(parts)
+        messages = self.messages if type(self.messages) is list else as_list(self.messages)
         if not 0 <= self.compression_type <= 0x7:
             raise kipwire.Malformed
         attributes = self.compression_type | BOOL_BYTE[self.timestamp_type] << 3 | BOOL_BYTE[self.is_transactional] << 4
         add(pack_bHiqqhi(2, attributes, self.offset_delta, self.max_timestamp, self.pid, self.epoch, self.sequence))
-        messages = self.messages
-        if type(messages) is not list:
-            messages = as_list(messages)
         if messages:
             write_elements(Message, messages, add)
-
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[magic_at:])))
         size = sum(map(len, parts[length_at + 1 :]))
         parts[length_at] = pack_i(size)

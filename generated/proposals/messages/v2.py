@@ -89,9 +89,8 @@ class Message(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 31)
         limit = pos + size
-        if not pos <= limit <= bound:
+        if limit > bound:
             raise kipwire.Malformed
-
         attributes_at = pos
         attributes, self.timestamp = unpack_Bq(data, pos)
         pos += 9
@@ -104,7 +103,6 @@ class Message(kipwire.Struct):
             self.offset_delta, pos = read_upacked(data, pos, 32)
         else:
             self.offset_delta = size
-
         if not attributes & 0x1:
             if not attributes & 0x2:
                 size = data[pos]
@@ -116,27 +114,25 @@ class Message(kipwire.Struct):
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
-                stop = pos + size
-                self.key = data[pos:stop]
-                pos = stop
+                end = pos + size
+                self.key = data[pos:end]
+                pos = end
             else:
-                stop = limit - 4
-                if stop < pos:
+                end = limit - 4
+                if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:stop]
-                pos = stop
+                self.key = data[pos:end]
+                pos = end
         else:
             self.key = None
-
         if not attributes & 0x2:
-            stop = limit - 4
-            if stop < pos:
+            end = limit - 4
+            if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:stop]
-            pos = stop
+            self.value = data[pos:end]
+            pos = end
         else:
             self.value = None
-
         (size,) = unpack_I(data, pos)
         if checksums.crc32(data[attributes_at:pos]) != size:
             raise kipwire.Malformed
@@ -155,23 +151,20 @@ class Message(kipwire.Struct):
         add(pack_Bq(attributes, self.timestamp))
         number = self.offset_delta
         add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.offset_delta, 32))
-
         if self.key is not None:
             key = self.key if type(self.key) is bytes else as_bytes(self.key)
             size = len(key)
             if self.value is not None:
                 add(VARINTS[size] if size < 16384 else write_size(size))
             add(key)
-
         if self.value is not None:
             value = self.value if type(self.value) is bytes else as_bytes(self.value)
             add(value)
-
         crc_at = len(parts)
         add(b"")
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:crc_at])))
         size = sum(map(len, parts[length_at + 1 :]))
-        parts[length_at] = write_upacked(size, 32)
+        parts[length_at] = VARINTS[size] if size < 16384 else write_upacked(size, 32)
         give(b"".join(parts))
 
 
@@ -197,17 +190,15 @@ class Messages(kipwire.Message):
 
     def _read(self, data: bytes, pos: int) -> int:
         bound = len(data)
-        stop = bound
-        if stop < pos:
+        end = bound
+        if end < pos:
             raise kipwire.Malformed
-        self.messages, pos = read_bounded_structs(Message, data, pos, stop)
-        if pos != stop:
+        self.messages, pos = read_bounded_structs(Message, data, pos, end)
+        if pos != end:
             raise kipwire.Malformed
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
-        messages = self.messages
-        if type(messages) is not list:
-            messages = as_list(messages)
+        messages = self.messages if type(self.messages) is list else as_list(self.messages)
         if messages:
             write_elements(Message, messages, add)

@@ -48,12 +48,11 @@ class PartitionData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         self.partition, size = unpack_ii(data, pos)
         pos += 8
-        if size >= 0:
-            stop = pos + size
-            self.messages = data[pos:stop]
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
+        end = pos + size
+        self.messages = data[pos:end]
+        pos = end
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -85,25 +84,17 @@ class TopicData(kipwire.Struct):
     def _read(self, data: bytes, pos: int, bound: int) -> int:
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            stop = pos + size
-            self.topic = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.topic = data[pos:end].decode()
+        pos = end
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, number)
-                if len(self.partition_data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.partition_data = []
+        if size:
+            self.partition_data, pos = read_bounded_structs(PartitionData, data, pos, bound, size)
         else:
-            raise kipwire.Malformed
+            self.partition_data = []
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
@@ -111,10 +102,7 @@ class TopicData(kipwire.Struct):
         size = len(topic)
         add(pack_h(size))
         add(topic)
-
-        partition_data = self.partition_data
-        if type(partition_data) is not list:
-            partition_data = as_list(partition_data)
+        partition_data = self.partition_data if type(self.partition_data) is list else as_list(self.partition_data)
         size = len(partition_data)
         add(pack_h(size))
         if partition_data:
@@ -147,7 +135,7 @@ class ProduceRequest(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("request_type_id", "RequestTypeId", "int16", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
         kipwire.Field("client_id", "ClientId", "string", default="", prefix="int16"),
         kipwire.Field("required_acks", "RequiredAcks", "int8", default=0),
@@ -184,26 +172,17 @@ class ProduceRequest(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            stop = pos + size
-            self.client_id = data[pos:stop].decode()
-            pos = stop
-        else:
+        if size < 0:
             raise kipwire.Malformed
-
+        end = pos + size
+        self.client_id = data[pos:end].decode()
+        pos = end
         self.required_acks, self.ack_timeout, size = unpack_bih(data, pos)
         pos += 7
-        if size >= 0:
-            number = size
-            if number:
-                self.data, pos = read_bounded_structs(TopicData, data, pos, limit, number)
-                if len(self.data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.data = []
+        if size:
+            self.data, pos = read_bounded_structs(TopicData, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -215,15 +194,11 @@ class ProduceRequest(kipwire.Message):
         size = len(client_id)
         add(pack_hhih(self.request_type_id, 0, self.correlation_id, size))
         add(client_id)
-
-        data_ = self.data
-        if type(data_) is not list:
-            data_ = as_list(data_)
+        data_ = self.data if type(self.data) is list else as_list(self.data)
         size = len(data_)
         add(pack_bih(self.required_acks, self.ack_timeout, size))
         if data_:
             write_elements(TopicData, data_, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

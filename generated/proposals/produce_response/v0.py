@@ -46,7 +46,7 @@ class ProduceResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=0),
+        kipwire.Field("version_id", "VersionId", "int16", default=0, role="constant"),
         kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field("errors", "Errors", "[]int16", prefix="int16"),
         kipwire.Field("offsets", "Offsets", "[]int64", prefix="int16", same_length_as="errors"),
@@ -72,22 +72,14 @@ class ProduceResponse(kipwire.Message):
         pos += 10
         if version_id != 0:
             raise kipwire.Malformed
-        if size >= 0:
-            self.errors = [*UNPACK_INT16[size](data, pos)] if size else []
-            pos += size * 2
-        else:
-            raise kipwire.Malformed
-
+        self.errors = [*UNPACK_INT16[size](data, pos)] if size else []
+        pos += size * 2
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            self.offsets = [*UNPACK_INT64[size](data, pos)] if size else []
-            pos += size * 8
-        else:
-            raise kipwire.Malformed
+        self.offsets = [*UNPACK_INT64[size](data, pos)] if size else []
+        pos += size * 8
         if len(self.offsets) != len(self.errors):
             raise kipwire.Malformed
-
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -95,24 +87,16 @@ class ProduceResponse(kipwire.Message):
     def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
-        errors = self.errors
-        if type(errors) is not list:
-            errors = as_list(errors)
+        errors = self.errors if type(self.errors) is list else as_list(self.errors)
         size = len(errors)
         add(pack_ihhh(self.correlation_id, 0, self.error, size))
-        if errors:
-            add(PACK_INT16[len(errors)](*errors))
-
-        offsets = self.offsets
-        if type(offsets) is not list:
-            offsets = as_list(offsets)
+        add(PACK_INT16[len(errors)](*errors))
+        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
         if len(offsets) != len(self.errors):
             raise kipwire.Malformed
         size = len(offsets)
         add(pack_h(size))
-        if offsets:
-            add(PACK_INT64[len(offsets)](*offsets))
-
+        add(PACK_INT64[len(offsets)](*offsets))
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -73,7 +73,7 @@ class ProduceResponse(kipwire.Message):
     FIELDS = (
         kipwire.Field("size", "Size", "int32", role="size"),
         kipwire.Field("correlation_id", "CorrelationId", "int32", default=0),
-        kipwire.Field("version_id", "VersionId", "int16", role="constant", default=2),
+        kipwire.Field("version_id", "VersionId", "int16", default=2, role="constant"),
         kipwire.Field("error", "Error", "int16", default=0),
         kipwire.Field("response_data", "ResponseData", "[]MessageSetResult", struct=MessageSetResult, prefix="int16"),
     )
@@ -97,17 +97,10 @@ class ProduceResponse(kipwire.Message):
         pos += 10
         if version_id != 2:
             raise kipwire.Malformed
-        if size >= 0:
-            number = size
-            if number:
-                self.response_data, pos = read_bounded_structs(MessageSetResult, data, pos, limit, number)
-                if len(self.response_data) != number:
-                    raise kipwire.Malformed
-            else:
-                self.response_data = []
+        if size:
+            self.response_data, pos = read_bounded_structs(MessageSetResult, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
-
+            self.response_data = []
         if pos != limit:
             raise kipwire.Malformed
         return pos
@@ -115,14 +108,11 @@ class ProduceResponse(kipwire.Message):
     def _write(self, give: kipwire.Add) -> None:
         parts: list[bytes] = []
         add = parts.append
-        response_data = self.response_data
-        if type(response_data) is not list:
-            response_data = as_list(response_data)
+        response_data = self.response_data if type(self.response_data) is list else as_list(self.response_data)
         size = len(response_data)
         add(pack_ihhh(self.correlation_id, 2, self.error, size))
         if response_data:
             write_elements(MessageSetResult, response_data, add)
-
         body = b"".join(parts)
         size = len(body)
         give(pack_i(size))

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kipgen import names
-from kipgen.layout_parts import Bit, BitsPart, ChecksumPart, ConstantPart, SizePart, ValuePart
-from kipgen.types import ENCODABLE, Encoding, FieldType
+from kipgen.types import Encoding, FieldType
+from kipgen.wire_form import REST
 
 if TYPE_CHECKING:
     from kipgen.layout import FieldLayout, MessageLayout, StructLayout
-    from kipgen.layout_parts import Part
     from kipgen.spec import FieldSpec, StructSpec
 
 WireForm = tuple[object, ...]
@@ -103,9 +101,11 @@ def _body(
     layout: MessageLayout, struct: StructLayout, spec: StructSpec | None, structs: dict[str, StructLayout]
 ) -> Body:
     fields = {field.name: field for field in (spec or layout.spec).fields}
-    if layout.spec.is_layout:
-        return Body(spec, False, tuple(_parts(layout, struct, fields, structs)), ())
-    slots = [_slot(layout, field, fields[field.spec_name], (), structs) for field in struct.fields]
+    positions = {item.attribute: number for number, item in enumerate(struct.items)}
+    slots = [
+        _slot(layout, item, fields[item.spec_name], _rest(item, struct, positions, structs), structs)
+        for item in struct.items
+    ]
     return Body(
         struct=spec,
         flexible=struct.flexible,
@@ -115,90 +115,64 @@ def _body(
 
 
 def _slot(
-    layout: MessageLayout, field: FieldLayout, spec: FieldSpec, rest: Properties, structs: dict[str, StructLayout]
+    layout: MessageLayout, item: FieldLayout, spec: FieldSpec, rest: Properties, structs: dict[str, StructLayout]
 ) -> Slot:
     body = None
-    if field.struct is not None:
-        body = _body(layout, structs[field.struct], layout.spec.struct(field.type.element), structs)
+    if item.struct is not None:
+        body = _body(layout, structs[item.struct], layout.spec.struct(item.type.element), structs)
+    elif item.role == "bits":
+        bits = sorted(item.inner, key=lambda bit: bit.lowest or 0)
+        body = Body(None, False, tuple(_bit(bit, spec) for bit in bits), ())
     return Slot(
         name=spec.name,
         spec=spec,
-        type=field.type,
-        tag=field.tag,
-        nullable=field.nullable,
-        compact=field.compact if field.is_sized else None,
-        encoding=_encoding(field),
+        type=None if item.role == "bits" else item.type,
+        tag=item.tag,
+        nullable=item.nullable,
+        compact=item.compact if item.is_sized else None,
+        encoding=_encoding(item),
         rest=rest,
-        attribute=field,
+        attribute=item if item.role == "value" else None,
         body=body,
     )
 
 
-def _encoding(field: FieldLayout) -> Encoding | None:
-    width = ENCODABLE.get(field.type.element)
-    return field.encoding or (Encoding("fixed", width) if width is not None else None)
+def _encoding(item: FieldLayout) -> Encoding | None:
+    if not item.type.is_encodable or item.role == "bits":
+        return None
+    return item.encoding or Encoding("fixed", item.type.bits)
 
 
-def _parts(
-    layout: MessageLayout, struct: StructLayout, fields: dict[str, FieldSpec], structs: dict[str, StructLayout]
-) -> list[Slot]:
-    """The slots of a layout's struct. Parts name each other; here they point at each other by position."""
-    by_attribute = {names.attribute_name(field.name): field for field in fields.values()}
-    positions = {part.name: number for number, part in enumerate(struct.parts)}
-    slots = []
-    for part in struct.parts:
-        spec = by_attribute[part.name]
-        rest = _rest(part, struct, positions, structs)
-        if isinstance(part, ValuePart):
-            slots.append(_slot(layout, part.field, spec, rest, structs))
-        else:
-            slots.append(_computed(part, spec, rest, struct))
-    return slots
+def _bit(bit: FieldLayout, spec: FieldSpec) -> Slot:
+    rest: Properties = (("bits", (bit.lowest, bit.bits or 1)),)
+    attribute = bit if bit.role == "value" else None
+    return Slot(bit.spec_name, spec, None, None, False, None, None, rest, attribute, None)
 
 
-def _computed(part: Part, spec: FieldSpec, rest: Properties, struct: StructLayout) -> Slot:
-    encoding = part.encoding if isinstance(part, SizePart) else None
-    width = ENCODABLE.get(spec.type.element)
-    if encoding is None and width is not None:
-        encoding = Encoding("fixed", width)
-    body = None
-    if isinstance(part, BitsPart):
-        attributes = {field.attribute: field for field in struct.fields}
-        bits = sorted(part.bits, key=lambda bit: bit.lowest)
-        body = Body(None, False, tuple(_bit(bit, spec, attributes.get(bit.name)) for bit in bits), ())
-        rest += (("integer", spec.type.element),)
-        encoding = None
-    return Slot(spec.name, spec, None if body else spec.type, None, False, None, encoding, rest, None, body)
-
-
-def _bit(bit: Bit, spec: FieldSpec, attribute: FieldLayout | None) -> Slot:
-    written = next(own.name for own in spec.wire.bits if names.attribute_name(own.name) == bit.name)
-    rest: Properties = (("bits", (bit.lowest, bit.width)),)
-    return Slot(written, spec, None, None, False, None, None, rest, attribute, None)
-
-
-def _rest(part: Part, struct: StructLayout, positions: dict[str, int], structs: dict[str, StructLayout]) -> Properties:
-    if isinstance(part, SizePart):
-        return (("sizeOf", "rest"),)
-    if isinstance(part, ChecksumPart):
-        return (("checksum", (part.algorithm, positions[part.start])),)
-    if isinstance(part, ConstantPart):
-        return (("constant", part.value),)
-    if isinstance(part, BitsPart):
+def _rest(
+    item: FieldLayout, struct: StructLayout, positions: dict[str, int], structs: dict[str, StructLayout]
+) -> Properties:
+    """What types and versions do not say. Items name each other; here they point at each other by position."""
+    if not struct.is_bounded:
         return ()
-    presence = part.presence
+    presence = item.presence
+    is_size = item.sized or item.prefix == REST or not item.type.is_array
     pairs = (
-        ("size", part.size),
-        ("count", part.count),
-        ("sizeOnlyWith", part.size_only_with and positions[part.size_only_with]),
+        ("sizeOf", "rest" if item.role == "size" else None),
+        ("checksum", (item.algorithm, positions[item.start]) if item.start is not None else None),
+        ("constant", item.default if item.role == "constant" else None),
+        ("integer", item.type.element if item.role == "bits" else None),
+        ("size", item.prefix if is_size else None),
+        ("count", None if is_size else item.prefix),
+        ("sizeOnlyWith", item.partner and positions[item.partner.value]),
         ("presence", presence and (positions[presence.bits], presence.mask, presence.means_present)),
-        ("sorted", part.sorted_by and _key_position(part, structs)),
-        ("sameLengthAs", part.same_length_as and positions[part.same_length_as]),
+        ("sorted", item.sorted_by and _key_position(item, structs)),
+        ("sameLengthAs", item.same_length_as and positions[item.same_length_as]),
     )
     return tuple(pair for pair in pairs if pair[1] is not None)
 
 
-def _key_position(part: ValuePart, structs: dict[str, StructLayout]) -> int:
-    assert part.field.struct is not None  # sets have structs as elements
-    elements = structs[part.field.struct].fields
-    return next(number for number, field in enumerate(elements) if field.attribute == part.sorted_by)
+def _key_position(item: FieldLayout, structs: dict[str, StructLayout]) -> int:
+    assert item.struct is not None  # sets have structs as elements
+    elements = structs[item.struct].fields
+    return next(number for number, field in enumerate(elements) if field.attribute == item.sorted_by)

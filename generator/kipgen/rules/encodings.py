@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import spec
 from kipgen.rules.rule import Finding, field_rule
-from kipgen.types import ENCODABLE, encoding_property
+from kipgen.types import encoding_property
 from kipgen.versions import MAX_VERSION, Versions
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     bad=spec('{"name": "Alpha", "type": "[]int32", "versions": "0+", "encoding": "packed32"}'),
 )
 def encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
-    if "encoding" not in field.part.given or (not field.spec.type.is_array and _is_encodable(field)):
+    if "encoding" not in field.part.given or (not field.spec.type.is_array and field.spec.type.is_encodable):
         return None
     text = f"{field.spec.type} has no encoding; leave it out, only int16, int32 and int64 have one"
-    if field.spec.type.is_array and field.spec.type.element in ENCODABLE:
+    if field.spec.type.is_array and field.spec.type.is_encodable:
         text += " (the elements of an array may have an elementEncoding)"
     return Finding(field.part, text, "encoding")
 
@@ -39,7 +39,7 @@ def encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
     bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "elementEncoding": "upacked32"}'),
 )
 def element_encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
-    if "elementEncoding" not in field.part.given or (field.spec.type.is_array and _is_encodable(field)):
+    if "elementEncoding" not in field.part.given or (field.spec.type.is_array and field.spec.type.is_encodable):
         return None
     text = f"{field.spec.type} has no elementEncoding; leave it out, only []int16, []int32 and []int64 have one"
     return Finding(field.part, text, "elementEncoding")
@@ -55,9 +55,9 @@ def element_encoding_type(field: FieldDraft, _: Draft) -> Finding | None:
     bad=spec('{"name": "Alpha", "type": "int32", "versions": "0+", "encoding": "packed64"}'),
 )
 def encoding_width(field: FieldDraft, _: Draft) -> Finding | None:
-    if not _is_encodable(field):
+    if not field.spec.type.is_encodable:
         return None
-    bits = ENCODABLE[field.spec.type.element]
+    bits = field.spec.type.bits
     for _versions, encoding in field.spec.encodings:
         if encoding.bits > bits:
             text = f"{encoding} may carry values that {field.spec.type} cannot hold; write {encoding.form}{bits}"
@@ -79,7 +79,7 @@ def encoding_width(field: FieldDraft, _: Draft) -> Finding | None:
     ),
 )
 def encoding_overlap(field: FieldDraft, _: Draft) -> Finding | None:
-    if not _is_encodable(field):
+    if not field.spec.type.is_encodable:
         return None
     ranges = [versions for versions, _encoding in field.spec.encodings]
     for earlier, later in itertools.pairwise(ranges):
@@ -108,7 +108,7 @@ def encoding_overlap(field: FieldDraft, _: Draft) -> Finding | None:
     ),
 )
 def encoding_coverage(field: FieldDraft, _: Draft) -> Finding | None:
-    if not field.spec.encodings or not _is_encodable(field):
+    if not field.spec.encodings or not field.spec.type.is_encodable:
         return None
     versions = field.spec.versions
     covered = [range_ for range_, _encoding in field.spec.encodings]
@@ -125,10 +125,6 @@ def encoding_coverage(field: FieldDraft, _: Draft) -> Finding | None:
         return None
     text = f"version {due} of the field's versions {versions} has no encoding; add it"
     return Finding(field.part, text, encoding_property(field.spec.type))
-
-
-def _is_encodable(field: FieldDraft) -> bool:
-    return field.spec.type.element in ENCODABLE
 
 
 def _beyond(range_: Versions, whole: Versions) -> Versions:

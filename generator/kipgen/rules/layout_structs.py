@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kipgen.rules.examples import layout
 from kipgen.rules.layout_fields import existing, is_rest
 from kipgen.rules.rule import Finding, layout_rule
-from kipgen.types import INTEGER_RANGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +54,7 @@ def _fault_of_keys(field: FieldDraft, keys: list[FieldDraft]) -> str | None:
     if len(keys) > 1:
         return f"{keys[0].spec.name} and {keys[1].spec.name} of {struct} are mapKeys; keep one to sort by"
     name, type_ = keys[0].spec.name, keys[0].spec.type
-    if type_.is_array or type_.element not in ("string", "bytes", *INTEGER_RANGES):
+    if type_.is_array or not (type_.is_integer or type_.element in ("string", "bytes")):
         return f"{name} is {type_}, which has no order here; sort by an integer, a string or bytes"
     if not existing(keys[0]).contains(existing(field)):
         versions = f"{name} exists in {keys[0].spec.versions} only, the array in {field.spec.versions}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kipgen.rules.examples import ALPHA, layout, spec
 from kipgen.rules.rule import Finding, draft_rule, layout_field_rule, message_rule
-from kipgen.types import ENCODABLE, INTEGER_RANGES, FieldType
+from kipgen.types import FieldType
 from kipgen.wire_form import PROPERTIES, REST, VERSION
 from kipwire.types import KINDS
 
@@ -34,10 +34,6 @@ def _is_sized(type_: FieldType) -> bool:
     return not type_.is_array and KINDS.get(type_.element) in ("text", "blob")
 
 
-def _is_integer(type_: FieldType) -> bool:
-    return str(type_) in INTEGER_RANGES
-
-
 def _is_array_of_structs(type_: FieldType) -> bool:
     return type_.is_array and type_.has_struct
 
@@ -45,10 +41,10 @@ def _is_array_of_structs(type_: FieldType) -> bool:
 _TYPES: dict[str, tuple[str, Callable[[FieldType], bool]]] = {
     "size": ("string, bytes, records and arrays of structs", lambda it: _is_sized(it) or _is_array_of_structs(it)),
     "count": ("arrays", lambda it: it.is_array),
-    "sizeOf": ("int16, int32 and int64", lambda it: str(it) in ENCODABLE),
+    "sizeOf": ("int16, int32 and int64", lambda it: it.is_encodable and not it.is_array),
     "checksum": ("int32 and uint32", lambda it: str(it) in ("int32", "uint32")),
-    "constant": ("integers", _is_integer),
-    "bits": ("integers", _is_integer),
+    "constant": ("integers", lambda it: it.is_integer),
+    "bits": ("integers", lambda it: it.is_integer),
     "presentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
     "absentIf": ("string, bytes, records and arrays", lambda it: _is_sized(it) or it.is_array),
     "sizeOnlyWith": ("string and bytes", lambda it: str(it) in ("string", "bytes")),
@@ -145,7 +141,9 @@ def wire_form_choice(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     # Nothing is said about an encoding where the type has none anyway.
-    given = field.part.given - ({"encoding"} if str(field.spec.type) not in ENCODABLE else set())
+    given = field.part.given - (
+        set() if field.spec.type.is_encodable and not field.spec.type.is_array else {"encoding"}
+    )
     for kind, without in _WITHOUT.items():
         for name in without if kind in given else ():
             if name in given and name not in field.part.broken:
@@ -163,10 +161,10 @@ def no_attribute(field: FieldDraft, _: Draft) -> Iterator[Finding]:
 )
 def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     constant, present = field.spec.wire.constant, field.present
-    if constant is None or present is None or present.is_open or not _is_integer(field.spec.type):
+    if constant is None or present is None or present.is_open or not field.spec.type.is_integer:
         return
     value = present.highest if constant == VERSION else int(constant)
-    lowest, highest = INTEGER_RANGES[field.spec.type.element]
+    lowest, highest = field.spec.type.range
     if not lowest <= value <= highest and not present.is_empty:
         text = f"{value} does not fit {field.spec.type}, which holds {lowest} to {highest}"
         yield Finding(field.part, f"{text}; write another value, or a wider type", "constant")
@@ -185,10 +183,9 @@ def constant_fits(field: FieldDraft, _: Draft) -> Iterator[Finding]:
     ),
 )
 def bits_width(field: FieldDraft, _: Draft) -> Iterator[Finding]:
-    if not _is_integer(field.spec.type):
+    if not field.spec.type.is_integer:
         return
-    lowest, highest = INTEGER_RANGES[field.spec.type.element]
-    width = (highest - lowest).bit_length()
+    width = field.spec.type.bits
     for index, bits in enumerate(field.spec.wire.bits):
         if bits.highest >= width:
             text = f"{field.spec.type} has no bit {bits.highest}; write bits from 0 to {width - 1}"

@@ -12,11 +12,12 @@ from kipwire.arrays import read_blobs, read_bools, read_struct, read_structs, re
 from kipwire.arrays import write_struct, write_structs, write_texts
 from kipwire.empty_elements import counted_bytes, counted_pieces, read_empty_structs, settle_bytes, settle_pieces
 from kipwire.empty_elements import write_empty_structs
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
-from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
-from kipwire.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, read_packed, read_packed_array
-from kipwire.wire import read_upacked, read_upacked_array, write_packed, write_packed_array, write_upacked
+from kipwire.varints import VARINTS
+from kipwire.wire import BOOL_BYTE, FALSE_TRUE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64, UNPACK_INT16
+from kipwire.wire import UNPACK_INT32, as_bytes, as_list, encode_text, read_packed_array, read_upacked
+from kipwire.wire import read_upacked_array, read_varint, write_packed, write_packed_array, write_upacked
 from kipwire.wire import write_upacked_array
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "EmptyRow", "Kinds"]
@@ -43,7 +44,7 @@ class Inner(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("number", "Number", "int32", default=0),)
+    FIELDS = (kipwire.Field("number", "Number", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, number: int = 0) -> None:
@@ -66,7 +67,7 @@ class MaybeInner(kipwire.Struct):
     """
 
     FLEXIBLE = False
-    FIELDS = (Field("numbers", "Numbers", "[]int16"),)
+    FIELDS = (kipwire.Field("numbers", "Numbers", "[]int16"),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, numbers: list[int] = DEFAULT) -> None:
@@ -98,10 +99,10 @@ class Row(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "int32", default=0, map_key=True),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("replicas", "Replicas", "[]int32"),
-        Field("name", "Name", "string", default="", nullable=True),
+        kipwire.Field("key", "Key", "int32", default=0, map_key=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("replicas", "Replicas", "[]int32"),
+        kipwire.Field("name", "Name", "string", default="", nullable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -155,8 +156,8 @@ class FixedRow(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("number", "Number", "int64", default=0),
-        Field("ratio", "Ratio", "float64", default=0.0),
+        kipwire.Field("number", "Number", "int64", default=0),
+        kipwire.Field("ratio", "Ratio", "float64", default=0.0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -242,36 +243,36 @@ class Kinds(kipwire.Message):
     MAX_VERSION = 2
     FLEXIBLE = False
     FIELDS = (
-        Field("flag", "Flag", "bool", default=True),
-        Field("int8", "Int8", "int8", default=0),
-        Field("int16", "Int16", "int16", default=-1),
-        Field("uint16", "Uint16", "uint16", default=0),
-        Field("int32", "Int32", "int32", default=7),
-        Field("uint32", "Uint32", "uint32", default=0),
-        Field("int64", "Int64", "int64", default=0),
-        Field("ratio", "Ratio", "float64", default=0.0),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("text", "Text", "string", default="text"),
-        Field("maybe_text", "MaybeText", "string", default=None, nullable=True),
-        Field("blob", "Blob", "bytes", default=b""),
-        Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True),
-        Field("records", "Records", "records", default=None, nullable=True),
-        Field("packed", "Packed", "int64", default=0, encoding="packed32"),
-        Field("upacked", "Upacked", "int32", default=0, encoding="upacked16"),
-        Field("widened", "Widened", "int64", default=0, encoding="fixed32"),
-        Field("flags", "Flags", "[]bool"),
-        Field("numbers", "Numbers", "[]int32", nullable=True),
-        Field("ratios", "Ratios", "[]float64"),
-        Field("ids", "Ids", "[]uuid"),
-        Field("texts", "Texts", "[]string"),
-        Field("blobs", "Blobs", "[]bytes"),
-        Field("packed_numbers", "PackedNumbers", "[]int64", encoding="packed64"),
-        Field("upacked_numbers", "UpackedNumbers", "[]int16", encoding="upacked16"),
-        Field("inner", "Inner", "Inner", struct=Inner),
-        Field("maybe_inner", "MaybeInner", "MaybeInner", default=None, struct=MaybeInner, nullable=True),
-        Field("rows", "Rows", "[]Row", struct=Row),
-        Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True),
-        Field("empty_rows", "EmptyRows", "[]EmptyRow", struct=EmptyRow, ignorable=True),
+        kipwire.Field("flag", "Flag", "bool", default=True),
+        kipwire.Field("int8", "Int8", "int8", default=0),
+        kipwire.Field("int16", "Int16", "int16", default=-1),
+        kipwire.Field("uint16", "Uint16", "uint16", default=0),
+        kipwire.Field("int32", "Int32", "int32", default=7),
+        kipwire.Field("uint32", "Uint32", "uint32", default=0),
+        kipwire.Field("int64", "Int64", "int64", default=0),
+        kipwire.Field("ratio", "Ratio", "float64", default=0.0),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("text", "Text", "string", default="text"),
+        kipwire.Field("maybe_text", "MaybeText", "string", default=None, nullable=True),
+        kipwire.Field("blob", "Blob", "bytes", default=b""),
+        kipwire.Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True),
+        kipwire.Field("packed", "Packed", "int64", default=0, encoding="packed32"),
+        kipwire.Field("upacked", "Upacked", "int32", default=0, encoding="upacked16"),
+        kipwire.Field("widened", "Widened", "int64", default=0, encoding="fixed32"),
+        kipwire.Field("flags", "Flags", "[]bool"),
+        kipwire.Field("numbers", "Numbers", "[]int32", nullable=True),
+        kipwire.Field("ratios", "Ratios", "[]float64"),
+        kipwire.Field("ids", "Ids", "[]uuid"),
+        kipwire.Field("texts", "Texts", "[]string"),
+        kipwire.Field("blobs", "Blobs", "[]bytes"),
+        kipwire.Field("packed_numbers", "PackedNumbers", "[]int64", encoding="packed64"),
+        kipwire.Field("upacked_numbers", "UpackedNumbers", "[]int16", encoding="upacked16"),
+        kipwire.Field("inner", "Inner", "Inner", struct=Inner),
+        kipwire.Field("maybe_inner", "MaybeInner", "MaybeInner", default=None, struct=MaybeInner, nullable=True),
+        kipwire.Field("rows", "Rows", "[]Row", struct=Row),
+        kipwire.Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True),
+        kipwire.Field("empty_rows", "EmptyRows", "[]EmptyRow", struct=EmptyRow, ignorable=True),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -393,9 +394,13 @@ class Kinds(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.packed, pos = read_packed(data, pos, 32)
-        else:
-            self.packed = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.packed = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
@@ -499,9 +504,9 @@ class Kinds(kipwire.Message):
             add(pack_i(size))
             add(records)
         number = (self.packed << 1) ^ (self.packed >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.packed, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
         number = self.upacked
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.upacked, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
         flags = self.flags if type(self.flags) is list else as_list(self.flags)
         size = len(flags)
         add(pack_ii(self.widened, size))

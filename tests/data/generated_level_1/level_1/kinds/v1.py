@@ -10,13 +10,14 @@ import uuid
 import kipwire
 from kipwire.arrays import read_bools, read_compact_blobs, read_compact_structs, read_compact_texts, read_struct
 from kipwire.arrays import write_bools, write_compact_blobs, write_compact_structs, write_compact_texts, write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.uuids import ZERO_UUID, read_uuids, uuid_from, write_uuids
+from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, FALSE_TRUE, ONE_BYTE, PACK_FLOAT64, PACK_INT16, PACK_INT32, UNPACK_FLOAT64
-from kipwire.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, read_packed
-from kipwire.wire import read_packed_array, read_size, read_string_size, read_tag_section, read_upacked
-from kipwire.wire import read_upacked_array, tag_section, write_packed, write_packed_array, write_size
-from kipwire.wire import write_string_size, write_upacked, write_upacked_array
+from kipwire.wire import UNPACK_INT16, UNPACK_INT32, as_bytes, as_list, encode_text, is_empty, read_packed_array
+from kipwire.wire import read_size, read_string_size, read_tag_section, read_upacked, read_upacked_array, read_varint
+from kipwire.wire import tag_section, write_packed, write_packed_array, write_size, write_string_size, write_upacked
+from kipwire.wire import write_upacked_array
 
 __all__ = ["Inner", "MaybeInner", "Row", "FixedRow", "TaggedStruct", "TaggedRow", "Kinds"]
 
@@ -44,7 +45,7 @@ class Inner(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("number", "Number", "int32", default=0),)
+    FIELDS = (kipwire.Field("number", "Number", "int32", default=0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, number: int = 0) -> None:
@@ -72,7 +73,7 @@ class MaybeInner(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("numbers", "Numbers", "[]int16", compact=True),)
+    FIELDS = (kipwire.Field("numbers", "Numbers", "[]int16", compact=True),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, numbers: list[int] = DEFAULT) -> None:
@@ -112,11 +113,11 @@ class Row(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("key", "Key", "int32", default=0, map_key=True),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("replicas", "Replicas", "[]int32", compact=True),
-        Field("name", "Name", "string", default="", nullable=True, compact=True),
-        Field("tagged", "Tagged", "int16", default=0, tag=0),
+        kipwire.Field("key", "Key", "int32", default=0, map_key=True),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("replicas", "Replicas", "[]int32", compact=True),
+        kipwire.Field("name", "Name", "string", default="", nullable=True, compact=True),
+        kipwire.Field("tagged", "Tagged", "int16", default=0, tag=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -205,8 +206,8 @@ class FixedRow(kipwire.Struct):
 
     FLEXIBLE = True
     FIELDS = (
-        Field("number", "Number", "int64", default=0),
-        Field("ratio", "Ratio", "float64", default=0.0),
+        kipwire.Field("number", "Number", "int64", default=0),
+        kipwire.Field("ratio", "Ratio", "float64", default=0.0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -242,7 +243,7 @@ class TaggedStruct(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("epoch", "Epoch", "int32", default=-1),)
+    FIELDS = (kipwire.Field("epoch", "Epoch", "int32", default=-1),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, epoch: int = -1) -> None:
@@ -270,7 +271,7 @@ class TaggedRow(kipwire.Struct):
     """
 
     FLEXIBLE = True
-    FIELDS = (Field("ratio", "Ratio", "float64", default=0.0),)
+    FIELDS = (kipwire.Field("ratio", "Ratio", "float64", default=0.0),)
     __slots__ = kipwire.slots_of(FIELDS)
 
     def __init__(self, *, ratio: float = 0.0) -> None:
@@ -344,39 +345,43 @@ class Kinds(kipwire.Message):
     FLEXIBLE = True
     OTHER_TAGS = frozenset({4})
     FIELDS = (
-        Field("flag", "Flag", "bool", default=True),
-        Field("int8", "Int8", "int8", default=0),
-        Field("int16", "Int16", "int16", default=-1),
-        Field("uint16", "Uint16", "uint16", default=0),
-        Field("int32", "Int32", "int32", default=7),
-        Field("uint32", "Uint32", "uint32", default=0),
-        Field("int64", "Int64", "int64", default=0),
-        Field("ratio", "Ratio", "float64", default=0.0),
-        Field("id", "Id", "uuid", default=ZERO_UUID),
-        Field("text", "Text", "string", default="text", compact=True),
-        Field("maybe_text", "MaybeText", "string", default=None, nullable=True, compact=True),
-        Field("blob", "Blob", "bytes", default=b"", compact=True),
-        Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True, compact=True),
-        Field("records", "Records", "records", default=None, nullable=True, compact=True),
-        Field("packed", "Packed", "int64", default=0, encoding="packed32"),
-        Field("upacked", "Upacked", "int32", default=0, encoding="upacked16"),
-        Field("widened", "Widened", "int64", default=0, encoding="fixed32"),
-        Field("flags", "Flags", "[]bool", compact=True),
-        Field("numbers", "Numbers", "[]int32", nullable=True, compact=True),
-        Field("ratios", "Ratios", "[]float64", compact=True),
-        Field("ids", "Ids", "[]uuid", compact=True),
-        Field("texts", "Texts", "[]string", compact=True),
-        Field("blobs", "Blobs", "[]bytes", compact=True),
-        Field("packed_numbers", "PackedNumbers", "[]int64", compact=True, encoding="packed64"),
-        Field("upacked_numbers", "UpackedNumbers", "[]int16", compact=True, encoding="upacked16"),
-        Field("inner", "Inner", "Inner", struct=Inner),
-        Field("maybe_inner", "MaybeInner", "MaybeInner", default=None, struct=MaybeInner, nullable=True),
-        Field("rows", "Rows", "[]Row", struct=Row, compact=True),
-        Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True, compact=True),
-        Field("tagged_number", "TaggedNumber", "int32", default=-1, tag=0, ignorable=True),
-        Field("tagged_text", "TaggedText", "string", default=None, nullable=True, compact=True, tag=1, ignorable=True),
-        Field("tagged_struct", "TaggedStruct", "TaggedStruct", struct=TaggedStruct, tag=2, ignorable=True),
-        Field("tagged_rows", "TaggedRows", "[]TaggedRow", struct=TaggedRow, compact=True, tag=3, ignorable=True),
+        kipwire.Field("flag", "Flag", "bool", default=True),
+        kipwire.Field("int8", "Int8", "int8", default=0),
+        kipwire.Field("int16", "Int16", "int16", default=-1),
+        kipwire.Field("uint16", "Uint16", "uint16", default=0),
+        kipwire.Field("int32", "Int32", "int32", default=7),
+        kipwire.Field("uint32", "Uint32", "uint32", default=0),
+        kipwire.Field("int64", "Int64", "int64", default=0),
+        kipwire.Field("ratio", "Ratio", "float64", default=0.0),
+        kipwire.Field("id", "Id", "uuid", default=ZERO_UUID),
+        kipwire.Field("text", "Text", "string", default="text", compact=True),
+        kipwire.Field("maybe_text", "MaybeText", "string", default=None, nullable=True, compact=True),
+        kipwire.Field("blob", "Blob", "bytes", default=b"", compact=True),
+        kipwire.Field("maybe_blob", "MaybeBlob", "bytes", default=b"", nullable=True, compact=True),
+        kipwire.Field("records", "Records", "records", default=None, nullable=True, compact=True),
+        kipwire.Field("packed", "Packed", "int64", default=0, encoding="packed32"),
+        kipwire.Field("upacked", "Upacked", "int32", default=0, encoding="upacked16"),
+        kipwire.Field("widened", "Widened", "int64", default=0, encoding="fixed32"),
+        kipwire.Field("flags", "Flags", "[]bool", compact=True),
+        kipwire.Field("numbers", "Numbers", "[]int32", nullable=True, compact=True),
+        kipwire.Field("ratios", "Ratios", "[]float64", compact=True),
+        kipwire.Field("ids", "Ids", "[]uuid", compact=True),
+        kipwire.Field("texts", "Texts", "[]string", compact=True),
+        kipwire.Field("blobs", "Blobs", "[]bytes", compact=True),
+        kipwire.Field("packed_numbers", "PackedNumbers", "[]int64", compact=True, encoding="packed64"),
+        kipwire.Field("upacked_numbers", "UpackedNumbers", "[]int16", compact=True, encoding="upacked16"),
+        kipwire.Field("inner", "Inner", "Inner", struct=Inner),
+        kipwire.Field("maybe_inner", "MaybeInner", "MaybeInner", default=None, struct=MaybeInner, nullable=True),
+        kipwire.Field("rows", "Rows", "[]Row", struct=Row, compact=True),
+        kipwire.Field("fixed_rows", "FixedRows", "[]FixedRow", struct=FixedRow, nullable=True, compact=True),
+        kipwire.Field("tagged_number", "TaggedNumber", "int32", default=-1, tag=0, ignorable=True),
+        kipwire.Field(
+            "tagged_text", "TaggedText", "string", default=None, nullable=True, compact=True, tag=1, ignorable=True
+        ),
+        kipwire.Field("tagged_struct", "TaggedStruct", "TaggedStruct", struct=TaggedStruct, tag=2, ignorable=True),
+        kipwire.Field(
+            "tagged_rows", "TaggedRows", "[]TaggedRow", struct=TaggedRow, compact=True, tag=3, ignorable=True
+        ),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -523,9 +528,13 @@ class Kinds(kipwire.Message):
         size = data[pos]
         pos += 1
         if size > 127:
-            self.packed, pos = read_packed(data, pos, 32)
-        else:
-            self.packed = (size >> 1) ^ -(size & 1)
+            byte = data[pos]
+            if 0 < byte < 128:
+                size += (byte - 1) << 7
+                pos += 1
+            else:
+                size, pos = read_varint(data, pos, 32)
+        self.packed = (size >> 1) ^ -(size & 1)
         size = data[pos]
         pos += 1
         if size > 127:
@@ -653,9 +662,9 @@ class Kinds(kipwire.Message):
                 add(write_size(size))
             add(records)
         number = (self.packed << 1) ^ (self.packed >> 31)
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_packed(self.packed, 32))
+        add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.packed, 32))
         number = self.upacked
-        add(ONE_BYTE[number] if 0 <= number < 128 else write_upacked(self.upacked, 16))
+        add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.upacked, 16))
         flags = self.flags if type(self.flags) is list else as_list(self.flags)
         size = len(flags) + 1
         add(pack_i(self.widened))

@@ -10,14 +10,13 @@ import kipwire
 from kipwire import checksums
 from kipwire.arrays import read_bounded_struct, read_bounded_structs, read_texts, write_elements, write_sized_texts
 from kipwire.arrays import write_struct
-from kipwire.structs import DEFAULT, Field
+from kipwire.structs import DEFAULT
 from kipwire.varints import VARINTS
 from kipwire.wire import BOOL_BYTE, PACK_INT16, PACK_INT64, UNPACK_INT16, UNPACK_INT64, as_bytes, as_list, encode_text
 from kipwire.wire import in_order, is_in_order, read_upacked, read_varint, write_packed, write_size, write_upacked
 
 __all__ = ["Keyed", "Inner", "Pair", "Parts"]
 
-unpack_B = struct.Struct(">B").unpack_from
 unpack_H = struct.Struct(">H").unpack_from
 unpack_I = struct.Struct(">I").unpack_from
 unpack_bi = struct.Struct(">bi").unpack_from
@@ -41,8 +40,8 @@ class Keyed(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("key", "Key", "int32", default=0, map_key=True),
-        Field("texts", "Texts", "[]string", prefix="uvarint"),
+        kipwire.Field("key", "Key", "int32", default=0, map_key=True),
+        kipwire.Field("texts", "Texts", "[]string", prefix="uvarint"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -66,14 +65,11 @@ class Keyed(kipwire.Struct):
         return pos
 
     def _write(self, add: kipwire.Add) -> None:
-        add(pack_i(self.key))
-        texts = self.texts
-        if type(texts) is not list:
-            texts = as_list(texts)
+        texts = self.texts if type(self.texts) is list else as_list(self.texts)
         size = len(texts)
+        add(pack_i(self.key))
         add(VARINTS[size] if size < 16384 else write_size(size))
-        if texts:
-            write_sized_texts(texts, add)
+        write_sized_texts(texts, add)
 
 
 class Inner(kipwire.Struct):
@@ -86,8 +82,8 @@ class Inner(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("number", "Number", "int64", default=0, encoding="upacked64"),
-        Field("inner_crc", "InnerCrc", "uint32", role="checksum", algorithm="crc32c", start="number"),
+        kipwire.Field("number", "Number", "int64", default=0, encoding="upacked64"),
+        kipwire.Field("inner_crc", "InnerCrc", "uint32", role="checksum", algorithm="crc32c", start="number"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -102,7 +98,6 @@ class Inner(kipwire.Struct):
             self.number, pos = read_upacked(data, pos, 64)
         else:
             self.number = size
-
         (size,) = unpack_I(data, pos)
         if checksums.crc32c(data[number__at:pos]) != size:
             raise kipwire.Malformed
@@ -115,7 +110,6 @@ class Inner(kipwire.Struct):
         number__at = len(parts)
         number = self.number
         add(VARINTS[number] if 0 <= number < 16384 else write_upacked(self.number, 64))
-
         inner_crc_at = len(parts)
         add(b"")
         parts[inner_crc_at] = pack_I(checksums.crc32c(b"".join(parts[number__at:inner_crc_at])))
@@ -137,11 +131,11 @@ class Pair(kipwire.Struct):
 
     FLEXIBLE = False
     FIELDS = (
-        Field("length", "Length", "int32", encoding="upacked32", role="size"),
-        Field("flags", "Flags", "int8", role="bits"),
-        Field("null_key", "NullKey", "bool", role="presence", bit=0),
-        Field("has_value", "HasValue", "bool", role="presence", bit=1),
-        Field(
+        kipwire.Field("length", "Length", "int32", encoding="upacked32", role="size"),
+        kipwire.Field("flags", "Flags", "int8", role="bits"),
+        kipwire.Field("null_key", "NullKey", "bool", role="presence", bit=0),
+        kipwire.Field("has_value", "HasValue", "bool", role="presence", bit=1),
+        kipwire.Field(
             "key",
             "Key",
             "string",
@@ -151,8 +145,8 @@ class Pair(kipwire.Struct):
             size_only_with="value",
             absent_if="null_key",
         ),
-        Field("value", "Value", "bytes", default=b"", prefix="rest", present_if="has_value"),
-        Field("end", "End", "int16", default=0),
+        kipwire.Field("value", "Value", "bytes", default=b"", prefix="rest", present_if="has_value"),
+        kipwire.Field("end", "End", "int16", default=0),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -172,9 +166,8 @@ class Pair(kipwire.Struct):
             else:
                 size, pos = read_varint(data, pos, 31)
         limit = pos + size
-        if not pos <= limit <= bound:
+        if limit > bound:
             raise kipwire.Malformed
-
         flags = data[pos]
         pos += 1
         if flags & 0xFC:
@@ -190,27 +183,25 @@ class Pair(kipwire.Struct):
                         pos += 1
                     else:
                         size, pos = read_varint(data, pos, 31)
-                stop = pos + size
-                self.key = data[pos:stop].decode()
-                pos = stop
+                end = pos + size
+                self.key = data[pos:end].decode()
+                pos = end
             else:
-                stop = limit - 2
-                if stop < pos:
+                end = limit - 2
+                if end < pos:
                     raise kipwire.Malformed
-                self.key = data[pos:stop].decode()
-                pos = stop
+                self.key = data[pos:end].decode()
+                pos = end
         else:
             self.key = None
-
         if flags & 0x2:
-            stop = limit - 2
-            if stop < pos:
+            end = limit - 2
+            if end < pos:
                 raise kipwire.Malformed
-            self.value = data[pos:stop]
-            pos = stop
+            self.value = data[pos:end]
+            pos = end
         else:
             self.value = b""
-
         (self.end,) = unpack_h(data, pos)
         pos += 2
         if pos != limit:
@@ -228,16 +219,13 @@ class Pair(kipwire.Struct):
             if self.value:
                 add(VARINTS[size] if size < 16384 else write_size(size))
             add(key)
-
         value = self.value if type(self.value) is bytes else as_bytes(self.value)
         if value:
             add(value)
-
         add(pack_h(self.end))
         body = b"".join(parts)
         size = len(body)
-        number = size
-        give(VARINTS[number] if number < 16384 else write_upacked(size, 32))
+        give(VARINTS[size] if size < 16384 else write_upacked(size, 32))
         give(body)
 
 
@@ -271,22 +259,22 @@ class Parts(kipwire.Message):
     MAX_VERSION = 1
     FLEXIBLE = False
     FIELDS = (
-        Field("magic", "Magic", "int8", role="constant", default=1),
-        Field("size", "Size", "int32", role="size"),
-        Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
-        Field("attributes", "Attributes", "int16", role="bits"),
-        Field("codec", "Codec", "int16", default=0, bits=3, bit=0),
-        Field("is_control", "IsControl", "bool", default=False, bit=3),
-        Field("has_note", "HasNote", "bool", role="presence", bit=4),
-        Field("no_blob", "NoBlob", "bool", role="presence", bit=5),
-        Field("note", "Note", "string", default="", prefix="varint", present_if="has_note"),
-        Field("blob", "Blob", "bytes", default=b"", nullable=True, prefix="int32", absent_if="no_blob"),
-        Field("delta", "Delta", "int64", default=0, encoding="packed64"),
-        Field("by_key", "ByKey", "[]Keyed", struct=Keyed, prefix="int16", sorted_by="key"),
-        Field("errors", "Errors", "[]int16", prefix="int16"),
-        Field("offsets", "Offsets", "[]int64", prefix="int32", same_length_as="errors"),
-        Field("inner", "Inner", "Inner", struct=Inner),
-        Field("pairs", "Pairs", "[]Pair", struct=Pair, prefix="rest"),
+        kipwire.Field("magic", "Magic", "int8", default=1, role="constant"),
+        kipwire.Field("size", "Size", "int32", role="size"),
+        kipwire.Field("crc", "Crc", "uint32", role="checksum", algorithm="crc32", start="attributes"),
+        kipwire.Field("attributes", "Attributes", "int16", role="bits"),
+        kipwire.Field("codec", "Codec", "int16", default=0, bits=3, bit=0),
+        kipwire.Field("is_control", "IsControl", "bool", default=False, bit=3),
+        kipwire.Field("has_note", "HasNote", "bool", role="presence", bit=4),
+        kipwire.Field("no_blob", "NoBlob", "bool", role="presence", bit=5),
+        kipwire.Field("note", "Note", "string", default="", prefix="varint", present_if="has_note"),
+        kipwire.Field("blob", "Blob", "bytes", default=b"", nullable=True, prefix="int32", absent_if="no_blob"),
+        kipwire.Field("delta", "Delta", "int64", default=0, encoding="packed64"),
+        kipwire.Field("by_key", "ByKey", "[]Keyed", struct=Keyed, prefix="int16", sorted_by="key"),
+        kipwire.Field("errors", "Errors", "[]int16", prefix="int16"),
+        kipwire.Field("offsets", "Offsets", "[]int64", prefix="int32", same_length_as="errors"),
+        kipwire.Field("inner", "Inner", "Inner", struct=Inner),
+        kipwire.Field("pairs", "Pairs", "[]Pair", struct=Pair, prefix="rest"),
     )
     __slots__ = kipwire.slots_of(FIELDS)
 
@@ -319,10 +307,10 @@ class Parts(kipwire.Message):
         bound = len(data)
         magic, size = unpack_bi(data, pos)
         pos += 5
+        if magic != 1:
+            raise kipwire.Malformed
         limit = pos + size
         if not pos <= limit <= bound:
-            raise kipwire.Malformed
-        if magic != 1:
             raise kipwire.Malformed
         (crc,) = unpack_I(data, pos)
         pos += 4
@@ -343,27 +331,23 @@ class Parts(kipwire.Message):
                     pos += 1
                 else:
                     size, pos = read_varint(data, pos, 32)
-            if not size & 1:
-                stop = pos + (size >> 1)
-                self.note = data[pos:stop].decode()
-                pos = stop
-            else:
+            if size & 1:
                 raise kipwire.Malformed
+            end = pos + (size >> 1)
+            self.note = data[pos:end].decode()
+            pos = end
         else:
             self.note = ""
-
         if not attributes & 0x20:
             (size,) = unpack_i(data, pos)
             pos += 4
-            if size >= 0:
-                stop = pos + size
-                self.blob = data[pos:stop]
-                pos = stop
-            else:
+            if size < 0:
                 raise kipwire.Malformed
+            end = pos + size
+            self.blob = data[pos:end]
+            pos = end
         else:
             self.blob = None
-
         size = data[pos]
         pos += 1
         if size > 127:
@@ -374,49 +358,31 @@ class Parts(kipwire.Message):
             else:
                 size, pos = read_varint(data, pos, 64)
         self.delta = (size >> 1) ^ -(size & 1)
-
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            number = size
-            if number:
-                self.by_key, pos = read_bounded_structs(Keyed, data, pos, limit, number)
-                if len(self.by_key) != number:
-                    raise kipwire.Malformed
-            else:
-                self.by_key = []
+        if size:
+            self.by_key, pos = read_bounded_structs(Keyed, data, pos, limit, size)
         else:
-            raise kipwire.Malformed
+            self.by_key = []
         if not is_in_order(self.by_key, "key"):
             raise kipwire.Malformed
-
         (size,) = unpack_h(data, pos)
         pos += 2
-        if size >= 0:
-            self.errors = [*UNPACK_INT16[size](data, pos)] if size else []
-            pos += size * 2
-        else:
-            raise kipwire.Malformed
-
+        self.errors = [*UNPACK_INT16[size](data, pos)] if size else []
+        pos += size * 2
         (size,) = unpack_i(data, pos)
         pos += 4
-        if size >= 0:
-            self.offsets = [*UNPACK_INT64[size](data, pos)] if size else []
-            pos += size * 8
-        else:
-            raise kipwire.Malformed
+        self.offsets = [*UNPACK_INT64[size](data, pos)] if size else []
+        pos += size * 8
         if len(self.offsets) != len(self.errors):
             raise kipwire.Malformed
-
         self.inner, pos = read_bounded_struct(Inner, data, pos, limit)
-
-        stop = limit
-        if stop < pos:
+        end = limit
+        if end < pos:
             raise kipwire.Malformed
-        self.pairs, pos = read_bounded_structs(Pair, data, pos, stop)
-        if pos != stop:
+        self.pairs, pos = read_bounded_structs(Pair, data, pos, end)
+        if pos != end:
             raise kipwire.Malformed
-
         if checksums.crc32(data[attributes_at:pos]) != crc:
             raise kipwire.Malformed
         return pos
@@ -437,53 +403,35 @@ class Parts(kipwire.Message):
         note = encode_text(self.note)
         size = len(note)
         if note:
-            add(VARINTS[size << 1] if 0 <= size < 8192 else write_packed(size, 32))
+            add(VARINTS[size << 1] if size < 8192 else write_packed(size, 32))
             add(note)
-
         if self.blob is not None:
             blob = self.blob if type(self.blob) is bytes else as_bytes(self.blob)
             size = len(blob)
             add(pack_i(size))
             add(blob)
-
         number = (self.delta << 1) ^ (self.delta >> 63)
         add(VARINTS[number] if 0 <= number < 16384 else write_packed(self.delta, 64))
-
-        by_key = self.by_key
-        if type(by_key) is not list:
-            by_key = as_list(by_key)
+        by_key = self.by_key if type(self.by_key) is list else as_list(self.by_key)
         by_key = in_order(by_key, "key")
         size = len(by_key)
         add(pack_h(size))
         if by_key:
             write_elements(Keyed, by_key, add)
-
-        errors = self.errors
-        if type(errors) is not list:
-            errors = as_list(errors)
+        errors = self.errors if type(self.errors) is list else as_list(self.errors)
         size = len(errors)
         add(pack_h(size))
-        if errors:
-            add(PACK_INT16[len(errors)](*errors))
-
-        offsets = self.offsets
-        if type(offsets) is not list:
-            offsets = as_list(offsets)
+        add(PACK_INT16[len(errors)](*errors))
+        offsets = self.offsets if type(self.offsets) is list else as_list(self.offsets)
         if len(offsets) != len(self.errors):
             raise kipwire.Malformed
         size = len(offsets)
         add(pack_i(size))
-        if offsets:
-            add(PACK_INT64[len(offsets)](*offsets))
-
+        add(PACK_INT64[len(offsets)](*offsets))
         write_struct(Inner, self.inner, add)
-
-        pairs = self.pairs
-        if type(pairs) is not list:
-            pairs = as_list(pairs)
+        pairs = self.pairs if type(self.pairs) is list else as_list(self.pairs)
         if pairs:
             write_elements(Pair, pairs, add)
-
         parts[crc_at] = pack_I(checksums.crc32(b"".join(parts[attributes_at:])))
         size = sum(map(len, parts[size__at + 1 :]))
         parts[size__at] = pack_i(size)
