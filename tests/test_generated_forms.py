@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import property_checks
 import spec_package
-from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError, columns
+from kipwire import DecodeError, EncodeError, Message, UnsupportedVersionError, columns, native
 from kipwire.testing import damaged, messages
 
 SPECS = Path(__file__).parent / "data" / "forms"
@@ -855,3 +855,16 @@ def test_functions_of_the_package_outlive_the_import_of_messages_of_their_names(
     assert package.message(name, 1)(name="x").encode() == raw("02 78 00")
     assert name in package.names()
     assert package.versions(name) == range(2)
+
+
+@pytest.mark.parametrize("count", [-(2**31), -5, -2, -1])
+def test_negative_counts_are_refused_for_every_form_of_elements(forms: Forms, count: int) -> None:
+    cls = forms("ElementEncodings", 0)
+    arrays = [field for field in cls.ATTRIBUTES if field.array]
+    for number, field in enumerate(arrays):
+        if field.nullable and count == -1:
+            continue
+        data = bytearray(cls().encode())
+        data[4 * number : 4 * number + 4] = count.to_bytes(4, "big", signed=True)
+        with pytest.raises(DecodeError, match=field.name):
+            native.PYTHON_METHODS["read"](cls, bytes(data) + bytes(8))

@@ -218,6 +218,8 @@ def write_upacked_run(numbers: Iterable[int], bits: Iterable[int]) -> bytes:
 
 def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
     """So many zigzag varints: (the numbers, position behind them)."""
+    if count < 0:
+        raise Malformed
     end = pos + count
     chunk = data[pos:end]
     if chunk.isascii() and len(chunk) == count:  # all of them have one byte, as most arrays of small numbers do
@@ -236,6 +238,8 @@ def read_packed_array(data: bytes, pos: int, count: int, bits: int) -> tuple[lis
 
 def read_upacked_array(data: bytes, pos: int, count: int, bits: int) -> tuple[list[int], int]:
     """So many varints of two's complement patterns: (the numbers, position behind them)."""
+    if count < 0:
+        raise Malformed
     end = pos + count
     chunk = data[pos:end]
     if chunk.isascii() and len(chunk) == count:
