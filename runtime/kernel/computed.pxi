@@ -66,6 +66,8 @@ cdef int fill_computed(Form* form, plan, list kept) except -1:
             elif planned.role == "constant":
                 rare.width, rare.number = planned.width, planned.default & ((1 << 8 * planned.width) - 1)
             elif planned.role == "checksum":
+                if planned.field.algorithm not in ("crc32", "crc32c"):
+                    raise NotServed
                 rare.castagnoli = planned.field.algorithm == "crc32c"
                 rare.start, rare.is_behind = marks[planned.start], planned.is_behind
                 learn_checksum(rare.castagnoli)
