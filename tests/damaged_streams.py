@@ -123,12 +123,13 @@ def outcome(convert: Check, cls: type[Message], stream: bytes, *, by_kernel: boo
     native.in_use = by_kernel
     try:
         batch = pa.ipc.open_stream(stream).read_next_batch()
+        arrays = [batch.column(number) for number in range(batch.num_columns)]  # which reads their names
     except (pa.ArrowException, OSError, StopIteration, ValueError, KeyError, UnicodeDecodeError, MemoryError):
         return []
     found = []
-    for number in range(batch.num_columns):
+    for array in arrays:
         try:
-            found.append(repr(convert(cls, batch.column(number))))
+            found.append(repr(convert(cls, array)))
         except KipwireError as error:
             found.append(type(error).__name__)
     return found
