@@ -71,10 +71,8 @@ types: setup  ## Check the types of all code, by mypy and by pyright
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-demo: generate  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page
-	$(BIN)/python examples/decode_capture.py
-	@mkdir -p build
-	JAVA_HOME="$$(bash scripts/java.sh)" $(BIN)/kipspark offsets --html build/offsets.html
+demo:  ## The main job, on shipped data: decode a capture and encode it again, then group lag on Spark with a page
+	@VENV=$(VENV) MAKE="$(MAKE)" bash scripts/demo.sh
 
 bench: setup  ## Measure beside peers in Python, Java, Rust and Go; writes benchmarks/RESULTS.md and its plots
 	$(BIN)/python -m benchmarks.compare

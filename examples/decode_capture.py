@@ -1,11 +1,12 @@
-"""Decode captured Kafka traffic: one line per request and response, then what came back byte for byte.
+"""Decode captured Kafka traffic, encode it again and report what came back byte for byte.
 
-    python examples/decode_capture.py [CAPTURE_FOLDER]
+    python examples/decode_capture.py [--all] [CAPTURE_FOLDER]
 
-Every frame is decoded, printed, encoded again and compared with what was captured. The exit status is 0 if all frames
-came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads
-the output to its end. The format of a capture is described in examples/capture/README.md. Colours need `rich` and a
-terminal; everything else is kipwire and the standard library.
+Every frame is decoded, encoded again and compared with what was captured. The output is a summary by API, after a line
+for each frame that differs; with `--all` there is a line for every frame, and all APIs are listed. The exit status is 0
+if all frames came back byte for byte, 1 if any did not, 2 if the capture cannot be read or nobody reads the output to its
+end. examples/capture/README.md describes the format of a capture. Colours need `rich` and a terminal; everything else
+is kipwire and the standard library.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ CAPTURE = Path(__file__).parent / "capture"
 WIDTH_WITHOUT_TERMINAL = 120
 WIDEST_API = 28
 WIDEST_CLIENT = 18
+APIS_IN_SUMMARY = 8
 
 
 # Reading a capture.
@@ -197,8 +199,8 @@ def frame_line(frame: Frame, decoded: Decoded, columns: Layout) -> Line:
     return line
 
 
-def summary_table(results: list[tuple[Frame, Decoded]]) -> Iterator[Line]:
-    """What came back byte for byte: the APIs with the most frames first, then all together."""
+def summary_table(results: list[tuple[Frame, Decoded]], most: int | None = None) -> Iterator[Line]:
+    """What came back byte for byte: the `most` APIs with the most frames, all without it; then all frames together."""
     by_api = defaultdict(list)
     for frame, decoded in results:
         by_api[api_name(frame)].append((frame, decoded))
@@ -209,8 +211,10 @@ def summary_table(results: list[tuple[Frame, Decoded]]) -> Iterator[Line]:
     api_width, versions_width = max(map(len, (*by_api, "API"))), max(map(len, (*versions.values(), "versions")))
     counts = f"{'requests':>9} {'responses':>10} {'bytes':>9} {'identical':>16}"
     yield [(f"{'API':<{api_width}}  {'versions':<{versions_width}} {counts}", "bold underline")]
-    for api, some in sorted(by_api.items(), key=lambda item: (-len(item[1]), item[0])):
+    for api, some in sorted(by_api.items(), key=lambda item: (-len(item[1]), item[0]))[:most]:
         yield _table_row(f"{api:<{api_width}}  {versions[api]:<{versions_width}}", some, "")
+    if most is not None and len(by_api) > most:
+        yield [(f"and {len(by_api) - most} more APIs; --all lists them, and every frame", "dim")]
     yield _table_row(f"{'all':<{api_width}}  {'':<{versions_width}}", results, "bold")
     yield [("", "")]
     lost = sum(not decoded.identical for _, decoded in results)
@@ -247,32 +251,35 @@ def line_printer() -> Callable[[Line], None]:
 # The whole.
 
 
-def show(frames: list[Frame], width: int, put: Callable[[Line], None]) -> bool:
-    """Print all frames and the summary; whether every frame came back byte for byte."""
-    columns = layout(frames, width)
-    put(heading(columns))
-    results = []
-    for frame in frames:
-        decoded = decode(frame)
-        put(frame_line(frame, decoded, columns))
-        results.append((frame, decoded))
-    put([("", "")])
-    for line in summary_table(results):
+def show(frames: list[Frame], width: int, put: Callable[[Line], None], *, every_frame: bool) -> bool:
+    """Print the frames, only those that differ unless `every_frame`, and the summary; whether none of them differs."""
+    results = [(frame, decode(frame)) for frame in frames]
+    printed = [(frame, decoded) for frame, decoded in results if every_frame or not decoded.identical]
+    if printed:
+        columns = layout(frames, width)
+        put(heading(columns))
+        for frame, decoded in printed:
+            put(frame_line(frame, decoded, columns))
+        put([("", "")])
+    for line in summary_table(results, None if every_frame else APIS_IN_SUMMARY):
         put(line)
     return all(decoded.identical for _, decoded in results)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(description="Decode captured Kafka traffic, one line per request and response.")
+    parser = argparse.ArgumentParser(
+        description="Decode captured Kafka traffic, encode it again and report what came back byte for byte."
+    )
     parser.add_argument(
         "capture", nargs="?", type=Path, default=CAPTURE, help="folder with frames.bin and frames.jsonl"
     )
+    parser.add_argument("--all", action="store_true", help="a line for every frame, and all APIs in the summary")
     parser.add_argument("--width", type=int, help="characters in a line; default: the terminal's, 120 without one")
     options = parser.parse_args(arguments)
     width = options.width or shutil.get_terminal_size((WIDTH_WITHOUT_TERMINAL, 24)).columns
     try:
-        identical = show(read_capture(options.capture), width, line_printer())
+        identical = show(read_capture(options.capture), width, line_printer(), every_frame=options.all)
         sys.stdout.flush()
     except CaptureError as error:
         print(cut(str(error), sys.maxsize), file=sys.stderr)

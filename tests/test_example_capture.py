@@ -72,7 +72,7 @@ def test_index_tells_what_the_headers_tell(script: ModuleType) -> None:
 def test_script_prints_a_line_for_each_frame_and_the_summary(
     script: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert script.main([str(EXAMPLES / "capture"), "--width", "120"]) == 0
+    assert script.main([str(EXAMPLES / "capture"), "--all", "--width", "120"]) == 0
     lines = capsys.readouterr().out.splitlines()
     frame_lines = [line for line in lines if FRAME_LINE.match(line)]
     assert len(frame_lines) == FRAMES
@@ -84,8 +84,16 @@ def test_script_prints_a_line_for_each_frame_and_the_summary(
     assert fetch.split()[:5] == ["Fetch", "v12,", "v18", "522", "520"]
 
 
+def test_summary_alone_fits_a_screen(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert script.main([str(EXAMPLES / "capture"), "--width", "120"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if FRAME_LINE.match(line)] == []
+    assert len(lines) < 20
+    assert lines[-1] == "All 2,186 frames came back byte for byte."
+
+
 def test_line_tells_the_error_codes_before_the_content(script: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
-    script.main(["--width", "200"])
+    script.main(["--all", "--width", "200"])
     lines = capsys.readouterr().out.splitlines()
     lines_with_two = [line for line in lines if "← AddPartitionsToTxn v3" in line and "error_code" in line]
     assert any(
@@ -102,12 +110,14 @@ def test_frame_that_cannot_be_decoded_is_shown_and_fails_the_run(
     assert "All 10 frames came back byte for byte." in capsys.readouterr().out
     frames[-1] ^= 0xFF  # the tag section of the last frame is no longer empty
     write_capture(tmp_path, frames, index)
-    assert script.main([str(tmp_path), "--width", "200"]) == 1
+    assert script.main([str(tmp_path), "--all", "--width", "200"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [bool(re.search("NOT IDENTICAL .*at byte", line)) for line in lines if FRAME_LINE.match(line)] == [
         False
     ] * 9 + [True]
     assert lines[-1] == "1 of 10 frames did not come back byte for byte."
+    assert script.main([str(tmp_path), "--width", "200"]) == 1  # without --all: the frame that differs, and no other
+    assert len([line for line in capsys.readouterr().out.splitlines() if FRAME_LINE.match(line)]) == 1
 
 
 def test_frame_of_an_unknown_api_does_not_stop_the_run(
@@ -117,7 +127,7 @@ def test_frame_of_an_unknown_api_does_not_stop_the_run(
     frames[4:6] = (999).to_bytes(2, "big")
     index[0]["api_key"] = 999
     write_capture(tmp_path, frames, index)
-    assert script.main([str(tmp_path)]) == 1
+    assert script.main([str(tmp_path), "--all"]) == 1
     out = capsys.readouterr().out
     assert "→ API 999 v4" in out
     assert "← ApiVersions v4" in out

@@ -271,9 +271,12 @@ def _run(
 
 
 def deliver(report: Report, out: Path | None, html: Path | None) -> bool:
-    """Print a report, and write its tables and its page where they are wanted; whether any table has rows."""
+    """Print a report, and write its tables and its page where they are wanted; whether any table has rows.
+
+    With a page, which has all tables, the terminal gets the first one alone.
+    """
     tables = [first_rows(table) for table in report.tables]
-    show(_console(), report, tables)
+    show(_console(), report, tables if html is None else tables[:1])
     if out is not None:  # before the page, so that no fault of a chart costs them
         write_tables(out, report.tables)
         say(f"\nTables: {out}")
