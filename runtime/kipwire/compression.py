@@ -150,6 +150,7 @@ def _xerial_blocks(data: bytes) -> list[bytes]:
 
 _LZ4_HEADER = bytes.fromhex("04224d18604082")
 """Magic; version 1 with independent blocks; blocks of at most 64 KiB; checksum."""
+_LZ4_HEADER_OF_MAGIC_0 = _LZ4_HEADER[:6] + b"\x1a"
 _LZ4_BLOCK = 64 * 1024
 _LZ4_STORED = 1 << 31
 """Set in the size of a block that is not compressed, since it would have grown."""
@@ -206,19 +207,14 @@ def lz4_from_magic_0(data: bytes) -> bytes:
     """
     if len(data) < 7 or len(data) < _lz4_header_size(data):
         raise CompressedDataError("the lz4 data is cut short")
-    checksum = _lz4_header_size(data) - 1
-    return data[:checksum] + _lz4_header_checksum(data[4:checksum]) + data[checksum + 1 :]
+    end = _lz4_header_size(data) - 1
+    checksum = _short_xxh32(data[4:end]) >> 8 & 0xFF
+    return data[:end] + bytes((checksum,)) + data[end + 1 :]
 
 
 def lz4_to_magic_0(data: bytes) -> bytes:
-    """An lz4 frame as messages of magic 0 carry it; see `lz4_from_magic_0`."""
-    checksum = _lz4_header_size(data) - 1
-    return data[:checksum] + _lz4_header_checksum(data[:checksum]) + data[checksum + 1 :]
-
-
-def _lz4_header_checksum(header: bytes) -> bytes:
-    """The second byte of the header's xxHash-32."""
-    return bytes((_short_xxh32(header) >> 8 & 0xFF,))
+    """An lz4 frame of `compress` as messages of magic 0 carry it; see `lz4_from_magic_0`."""
+    return _LZ4_HEADER_OF_MAGIC_0 + data[len(_LZ4_HEADER) :]
 
 
 def _short_xxh32(data: bytes) -> int:

@@ -80,9 +80,4 @@ class _Conversion(Visitor):
             return list(value) if field.array else value
         if not field.array:
             return self.struct(value, other.struct)
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.struct(element, other.struct))
-            self.path.pop()
-        return elements
+        return [self.struct(element, other.struct) for element in self.each(value)]

@@ -66,20 +66,14 @@ class ConversionError(_PlacedError):
     """Something that the other version cannot carry and that may not be dropped; `reason` names all of it."""
 
 
-class DecodeError(KipwireError):
+class DecodeError(_PlacedError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""
 
     def __init__(self, message: str, version: int, path: str, offset: int, reason: str) -> None:
-        path, reason = bounded(path), bounded(reason)
-        super().__init__(message, version, path, offset, reason)
-        self.message = message
-        """Name of the message, as in its spec."""
-        self.version = version
-        self.path = path
-        """Field path with indexes, such as `topics[0].partitions[7].leader_id`; "" for the message itself."""
+        super().__init__(message, version, path, reason)
+        self.args = (message, version, self.path, offset, self.reason)  # what a copy is made of
         self.offset = offset
         """Where in the given buffer the fault is, in bytes from its start."""
-        self.reason = reason
 
     def __str__(self) -> str:
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"

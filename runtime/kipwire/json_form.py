@@ -153,12 +153,7 @@ class _Reader(Visitor):
             return self.element(field, value)
         if not isinstance(value, list):
             self.fail(f"must be a JSON array, not {_kind(value)}")
-        elements = []
-        for number, element in enumerate(value):
-            self.path.append(number)
-            elements.append(self.element(field, element))
-            self.path.pop()
-        return elements
+        return [self.element(field, element) for element in self.each(value)]
 
     def element(self, field: Field, value: Any) -> Any:
         kind = KINDS.get(field.element, "struct")

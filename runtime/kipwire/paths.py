@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, TypeVar
 
 from kipwire.errors import EncodeError, JsonError, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from kipwire.structs import Root
+
+T = TypeVar("T")
 
 
 class Visitor:
@@ -19,6 +23,13 @@ class Visitor:
     def __init__(self, message: type[Root]) -> None:
         self.message = message
         self.path: list[str | int] = []
+
+    def each(self, elements: Iterable[T]) -> Iterator[T]:
+        """One element after the other; while it is looked at, the path has its number."""
+        for number, element in enumerate(elements):
+            self.path.append(number)
+            yield element
+            self.path.pop()
 
     def fail(self, reason: str) -> NoReturn:
         raise self.error(self.message.NAME, self.message.VERSION, path_text(self.path), reason)

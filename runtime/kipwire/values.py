@@ -19,7 +19,7 @@ from kipwire.types import ENCODINGS, KINDS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kipwire.plan import Item, Plan
     from kipwire.structs import Field, Root, Struct
@@ -147,6 +147,8 @@ class Checker(Visitor):
         if field.same_length_as:
             self.same_length(elements, field.same_length_as, struct)
         for element in self.each(elements):
+            if element is None:
+                self.fail("elements of an array must not be null")
             self.element(item, element)
         if field.sorted_by:
             self.keys(elements, field.sorted_by)
@@ -172,15 +174,6 @@ class Checker(Visitor):
         if not isinstance(value, (list, tuple)):
             self.fail(f"must be a list, not {_kind(value)}")
         return value
-
-    def each(self, elements: Sequence[object]) -> Iterator[object]:
-        """One element after the other; while it is looked at, the path has its number."""
-        for number, element in enumerate(elements):
-            self.path.append(number)
-            if element is None:
-                self.fail("elements of an array must not be null")
-            yield element
-            self.path.pop()
 
     def element(self, item: Item, value: object) -> None:
         """A value of which the type says how long it is, or an element of an array; they all are such."""

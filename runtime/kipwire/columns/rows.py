@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.garbage import no_garbage_collection
@@ -50,7 +50,7 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
                     items.append(None if data is None else cls.decode(data))
                 except DecodeError as error:
                     if strict:
-                        raise decode_error_of_row(row, error) from None
+                        raise RowDecodeError(row, *error.args) from None
                     items.append(None)
             parts.append(_structs(shape, items, nullable=True))
     try:
@@ -142,7 +142,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
                 try:
                     encoded.append(None if value is None else _Maker(cls).struct(shape, value).encode())
                 except EncodeError as error:
-                    raise encode_error_of_row(row, error) from None
+                    raise RowEncodeError(row, *error.args) from None
     made = pa.array(encoded, pa.large_binary())
     try:
         return made.cast(pa.binary())
@@ -172,12 +172,7 @@ class _Maker(Visitor):
             return self.unknown(value)
         if not column.field.array:
             return self.element(column, value)
-        made = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            made.append(self.element(column, element))
-            self.path.pop()
-        return made
+        return [self.element(column, element) for element in self.each(value)]
 
     def element(self, column: Column, value: Any) -> Any:
         if column.shape is not None and value is not None:
