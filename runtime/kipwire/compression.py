@@ -39,7 +39,7 @@ def compress(compression: Compression, data: bytes) -> bytes:
     Raises:
         MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
-    return _COMPRESS[compression](data)
+    return _CODECS[compression][0](data)
 
 
 def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
@@ -49,7 +49,7 @@ def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
         CompressedDataError: the bytes are broken, or hold more than `max_size` bytes.
         MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
-    return _DECOMPRESS[compression](data, max_size)
+    return _CODECS[compression][1](data, max_size)
 
 
 def _cramjam() -> ModuleType:
@@ -275,17 +275,11 @@ def _zstd_bound(data: bytes) -> tuple[int, int]:
     return bound, pos + (4 if flags & 4 else 0)  # checksum of the content
 
 
-_COMPRESS: dict[Compression, Callable[[bytes], bytes]] = {
-    "none": lambda data: data,
-    "gzip": _compress_gzip,
-    "snappy": _compress_snappy,
-    "lz4": _compress_lz4,
-    "zstd": _compress_zstd,
+_CODECS: dict[Compression, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes]]] = {
+    "none": (lambda data: data, lambda data, max_size: data),
+    "gzip": (_compress_gzip, _decompress_gzip),
+    "snappy": (_compress_snappy, _decompress_snappy),
+    "lz4": (_compress_lz4, _decompress_lz4),
+    "zstd": (_compress_zstd, _decompress_zstd),
 }
-_DECOMPRESS: dict[Compression, Callable[[bytes, int], bytes]] = {
-    "none": lambda data, max_size: data,
-    "gzip": _decompress_gzip,
-    "snappy": _decompress_snappy,
-    "lz4": _decompress_lz4,
-    "zstd": _decompress_zstd,
-}
+"""What compresses, and what decompresses to so many bytes at most."""

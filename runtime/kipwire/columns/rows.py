@@ -75,19 +75,16 @@ def _values(column: Column, items: list[Struct | None]) -> pa.Array:
     values = [nothing if item is None else getattr(item, column.name) for item in items]
     if field.array:
         elements = [element for value in values if value for element in value]
-        made = _elements(column, elements)
+        if column.shape is not None:
+            made = _structs(column.shape, elements, nullable=False)
+        else:
+            made = _primitives(column.type.value_type, elements)
         offsets = _offsets([0 if value is None else len(value) for value in values])
         buffers = [_validity(values, column.nullable), offsets]
         return pa.Array.from_buffers(column.type, len(values), buffers, children=[made])
     if column.shape is not None:
         return _structs(column.shape, values, nullable=column.nullable)
     return _primitives(column.type, values)
-
-
-def _elements(column: Column, elements: list[Any]) -> pa.Array:
-    if column.shape is not None:
-        return _structs(column.shape, elements, nullable=False)
-    return _primitives(column.type.value_type, elements)
 
 
 def _primitives(type_: pa.DataType, values: list[Any]) -> pa.Array:
