@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""
+_WORDS_OF_A_CUT = 40
+"""Characters that say what was left out, at most; a text with them, as errors are copied from, loses nothing more."""
 _MOST_OF_A_VALUE = 80
 
 
@@ -27,7 +29,7 @@ def shown(value: object) -> str:
 
 def bounded(text: str) -> str:
     """A text that is not longer than errors may be: the middle of a longer one is left out."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MOST_CHARACTERS + _WORDS_OF_A_CUT:
         return text
     half = MOST_CHARACTERS // 2
     return f"{text[:half]}... ({len(text) - 2 * half} characters) ...{text[-half:]}"
