@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -97,6 +99,12 @@ def test_errors_do_not_repeat_long_values(cause: Callable[[], None]) -> None:
 def test_every_error_with_a_place_is_bounded(error: Any) -> None:
     assert len(str(error("Name", 0, LARGE, LARGE))) < 3 * MOST_CHARACTERS
     assert len(str(DecodeError("Name", 0, LARGE, 0, LARGE))) < 3 * MOST_CHARACTERS
+
+
+def test_copies_of_an_error_with_long_texts_say_the_same() -> None:
+    for error in (DecodeError("Name", 0, LARGE, 0, LARGE), EncodeError("Name", 0, LARGE, LARGE)):
+        for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+            assert (str(other), other.args) == (str(error), error.args)
 
 
 def test_what_is_cut_is_said() -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kipwire.errors import KipwireError
+from kipwire.types import TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,18 +40,16 @@ _SIZE_BYTES = 4
 _LONGEST_SHOWN = 60
 """Characters of a wrong value in an error."""
 _CHUNK = 1024 * 1024
-_INT16 = (-(2**15), 2**15 - 1)
-_INT32 = (-(2**31), 2**31 - 1)
-_RANGES = {
-    "off": (0, 2**62),
-    "len": (0, _INT32[1]),
-    "ts_ns": (0, 2**63 - 1),
-    "conn": (-(2**63), 2**63 - 1),
-    "api_key": _INT16,
-    "api_version": _INT16,
-    "correlation_id": _INT32,
+_NUMBERS = {
+    "offset": ("off", 0, 2**62),
+    "size": ("len", 0, 2**31 - 1),
+    "timestamp_ns": ("ts_ns", 0, 2**63 - 1),
+    "connection": ("conn", *TYPES["int64"].range),
+    "api_key": ("api_key", *TYPES["int16"].range),
+    "api_version": ("api_version", *TYPES["int16"].range),
+    "correlation_id": ("correlation_id", *TYPES["int32"].range),
 }
-"""What the numbers of an index may be; each must be there."""
+"""By the name in `Entry`: that in an index, and the lowest and the highest that may be there; each must be."""
 _NUMBER_RANGE = (0, 2**63 - 1)
 _DIRECTIONS = {"req": True, "res": False}
 
@@ -310,23 +309,17 @@ def _checked(index: Path, at: int, line_number: int | None, values: dict[str, An
     direction = values.get("dir")
     if not isinstance(direction, str) or direction not in _DIRECTIONS:
         raise CaptureError(f': "dir" is {shortened(direction)}; it must be "req" or "res"')
-    numbers = {name: whole_number("", values, name, *bounds) for name, bounds in _RANGES.items()}
+    numbers = {name: whole_number("", values, *expected) for name, expected in _NUMBERS.items()}
     number = None if values.get("i") is None else whole_number("", values, "i", *_NUMBER_RANGE)
     return Entry(
         file=index,
         at=at,
         line=line_number,
-        offset=numbers["off"],
-        size=numbers["len"],
-        timestamp_ns=numbers["ts_ns"],
-        connection=numbers["conn"],
         is_request=_DIRECTIONS[direction],
-        api_key=numbers["api_key"],
-        api_version=numbers["api_version"],
-        correlation_id=numbers["correlation_id"],
         number=number,
         listener=_text(values, "listener"),
         client_id=_text(values, "client_id"),
+        **numbers,
     )
 
 

@@ -39,7 +39,7 @@ def compress(compression: Compression, data: bytes) -> bytes:
     Raises:
         MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
-    return _COMPRESS[compression](data)
+    return _CODECS[compression][0](data)
 
 
 def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
@@ -49,7 +49,7 @@ def decompress(compression: Compression, data: bytes, max_size: int) -> bytes:
         CompressedDataError: the bytes are broken, or hold more than `max_size` bytes.
         MissingExtraError: the codec needs cramjam, which is not installed; it says how to get it.
     """
-    return _DECOMPRESS[compression](data, max_size)
+    return _CODECS[compression][1](data, max_size)
 
 
 def _cramjam() -> ModuleType:
@@ -150,6 +150,7 @@ def _xerial_blocks(data: bytes) -> list[bytes]:
 
 _LZ4_HEADER = bytes.fromhex("04224d18604082")
 """Magic; version 1 with independent blocks; blocks of at most 64 KiB; checksum."""
+_LZ4_HEADER_OF_MAGIC_0 = _LZ4_HEADER[:6] + b"\x1a"
 _LZ4_BLOCK = 64 * 1024
 _LZ4_STORED = 1 << 31
 """Set in the size of a block that is not compressed, since it would have grown."""
@@ -206,19 +207,14 @@ def lz4_from_magic_0(data: bytes) -> bytes:
     """
     if len(data) < 7 or len(data) < _lz4_header_size(data):
         raise CompressedDataError("the lz4 data is cut short")
-    checksum = _lz4_header_size(data) - 1
-    return data[:checksum] + _lz4_header_checksum(data[4:checksum]) + data[checksum + 1 :]
+    end = _lz4_header_size(data) - 1
+    checksum = _short_xxh32(data[4:end]) >> 8 & 0xFF
+    return data[:end] + bytes((checksum,)) + data[end + 1 :]
 
 
 def lz4_to_magic_0(data: bytes) -> bytes:
-    """An lz4 frame as messages of magic 0 carry it; see `lz4_from_magic_0`."""
-    checksum = _lz4_header_size(data) - 1
-    return data[:checksum] + _lz4_header_checksum(data[:checksum]) + data[checksum + 1 :]
-
-
-def _lz4_header_checksum(header: bytes) -> bytes:
-    """The second byte of the header's xxHash-32."""
-    return bytes((_short_xxh32(header) >> 8 & 0xFF,))
+    """An lz4 frame of `compress` as messages of magic 0 carry it; see `lz4_from_magic_0`."""
+    return _LZ4_HEADER_OF_MAGIC_0 + data[len(_LZ4_HEADER) :]
 
 
 def _short_xxh32(data: bytes) -> int:
@@ -279,17 +275,11 @@ def _zstd_bound(data: bytes) -> tuple[int, int]:
     return bound, pos + (4 if flags & 4 else 0)  # checksum of the content
 
 
-_COMPRESS: dict[Compression, Callable[[bytes], bytes]] = {
-    "none": lambda data: data,
-    "gzip": _compress_gzip,
-    "snappy": _compress_snappy,
-    "lz4": _compress_lz4,
-    "zstd": _compress_zstd,
+_CODECS: dict[Compression, tuple[Callable[[bytes], bytes], Callable[[bytes, int], bytes]]] = {
+    "none": (lambda data: data, lambda data, max_size: data),
+    "gzip": (_compress_gzip, _decompress_gzip),
+    "snappy": (_compress_snappy, _decompress_snappy),
+    "lz4": (_compress_lz4, _decompress_lz4),
+    "zstd": (_compress_zstd, _decompress_zstd),
 }
-_DECOMPRESS: dict[Compression, Callable[[bytes, int], bytes]] = {
-    "none": lambda data, max_size: data,
-    "gzip": _decompress_gzip,
-    "snappy": _decompress_snappy,
-    "lz4": _decompress_lz4,
-    "zstd": _decompress_zstd,
-}
+"""What compresses, and what decompresses to so many bytes at most."""

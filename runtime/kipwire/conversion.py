@@ -59,17 +59,14 @@ class _Conversion(Visitor):
                 self.lose(f"version {self.message.VERSION} has no such field, and it is not ignorable")
             self.path.pop()
         result = target(**values)
-        if item.FLEXIBLE and item._unknown_tagged_fields:
-            self.unknown(item._unknown_tagged_fields, target, result)
+        if unknown := item.FLEXIBLE and item._unknown_tagged_fields:
+            if target.FLEXIBLE:
+                result.unknown_tagged_fields = dict(unknown)
+            else:
+                self.path.append("unknown_tagged_fields")
+                self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
+                self.path.pop()
         return result
-
-    def unknown(self, fields: dict[int, bytes], target: type[Struct], result: Any) -> None:
-        self.path.append("unknown_tagged_fields")
-        if target.FLEXIBLE:
-            result.unknown_tagged_fields = dict(fields)
-        else:
-            self.lose(f"version {self.message.VERSION} is not flexible and has no tagged fields")
-        self.path.pop()
 
     def field(self, field: Field, other: Field, value: Any) -> Any:
         if value is None:
@@ -80,9 +77,4 @@ class _Conversion(Visitor):
             return list(value) if field.array else value
         if not field.array:
             return self.struct(value, other.struct)
-        elements = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            elements.append(self.struct(element, other.struct))
-            self.path.pop()
-        return elements
+        return [self.struct(element, other.struct) for element in self.each(value)]

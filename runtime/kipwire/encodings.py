@@ -11,13 +11,13 @@ and can be merged: parts of a topic are counted apart, in threads or on a cluste
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import chain
+from itertools import chain, filterfalse, groupby, islice
 from operator import add, attrgetter, index
 from typing import NamedTuple
 
-from kipwire.structs import DEFAULT, LazyStruct
+from kipwire.structs import DEFAULT
 from kipwire.types import ENCODINGS, TYPES
 
 TYPE_CHECKING = False
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kipwire.messages import Message
     from kipwire.structs import Field, Struct
 
-    Getter = Callable[[Any], Any]
 
 _WAITING = 8192
 """Values of a field that may wait to be counted: counting many at a time is what makes it quick."""
@@ -65,20 +64,15 @@ class IntegerCounts:
             ValueError: a value is outside the type's range.
         """
         numbers, total = _plain(values)
-        bits = TYPES[type].bits
-        longest = _varint_bytes(bits)
-        if not numbers:
-            return cls(type, is_element, 0, None, None, 0, 0, (0,) * longest, (0,) * longest)
-        lowest, highest = min(numbers), max(numbers)
-        least, most = TYPES[type].range
-        if lowest < least or highest > most:
-            raise ValueError(f"{lowest if lowest < least else highest} is out of range for {type}")
-        count = len(numbers)
-        if lowest >= 0 and highest < 64:  # ids, error codes: most fields of most messages
-            short = (count, *(0,) * (longest - 1))
-            return cls(type, is_element, count, lowest, highest, total, 0, short, short)
-        negative, packed, upacked = _histograms(numbers, lowest < 0, longest)
-        return cls(type, is_element, count, lowest, highest, total, negative, packed, upacked)
+        longest = _varint_bytes(TYPES[type].bits)
+        lowest, highest = min(numbers, default=None), max(numbers, default=None)
+        _expect_within(TYPES[type].range, (lowest, highest), f"is out of range for {type}")
+        if lowest is None or highest is None or 0 <= lowest <= highest < 64:
+            negative = 0  # and short, as ids and error codes are: most fields of most messages
+            packed = upacked = (len(numbers), *(0,) * (longest - 1))
+        else:
+            negative, packed, upacked = _histograms(numbers, lowest < 0, longest)
+        return cls(type, is_element, len(numbers), lowest, highest, total, negative, packed, upacked)
 
     def merged(self, other: IntegerCounts) -> IntegerCounts:
         """The counts of both together.
@@ -112,11 +106,8 @@ class IntegerCounts:
         Raises:
             ValueError: not every value fits the encoding.
         """
-        form, bits = encoding[:-2], int(encoding[-2:])
-        least, most = ENCODINGS[encoding].range
-        for end in (self.minimum, self.maximum):
-            if end is not None and not least <= end <= most:
-                raise ValueError(f"{end} does not fit {encoding}")
+        form, bits = ENCODINGS[encoding]
+        _expect_within(ENCODINGS[encoding].range, (self.minimum, self.maximum), f"does not fit {encoding}")
         if form == "fixed":
             return self.count * (bits // 8)
         if form == "packed":
@@ -167,14 +158,9 @@ class Counts:
         Raises:
             ValueError: as `add`.
         """
-        batch: list[Message] = []
-        for message in messages:
-            if batch and (type(message) is not type(batch[0]) or len(batch) == _BATCH):
-                self._add_batch(type(batch[0]), batch)
-                batch = []
-            batch.append(message)
-        if batch:
-            self._add_batch(type(batch[0]), batch)
+        for cls, alike in groupby(messages, type):
+            while batch := list(islice(alike, _BATCH)):
+                self._add_batch(cls, batch)
 
     def to_plain(self) -> dict[str, Any]:
         """The counts as plain data for `json.dumps`, to be sent elsewhere; sums may have more than 64 bits."""
@@ -182,17 +168,7 @@ class Counts:
             "message": self.message,
             "versions": {str(version): count for version, count in sorted(self.versions.items())},
             "fields": {
-                path: {
-                    "type": counts.type,
-                    "is_element": counts.is_element,
-                    "count": counts.count,
-                    "minimum": counts.minimum,
-                    "maximum": counts.maximum,
-                    "total": counts.total,
-                    "negative": counts.negative,
-                    "packed": list(counts.packed),
-                    "upacked": list(counts.upacked),
-                }
+                path: asdict(counts) | {"packed": list(counts.packed), "upacked": list(counts.upacked)}
                 for path, counts in self.fields.items()
             },
         }
@@ -231,29 +207,20 @@ class Counts:
             self.message = cls.NAME
         elif self.message != cls.NAME:
             raise ValueError(f"counts of {self.message} cannot take in a {cls.NAME}")
-        self._gather(_plan(cls, ""), messages)  # type: ignore[arg-type]  # the class is hashable
+        self._gather(_parts(cls, ""), messages)  # type: ignore[arg-type]  # the class is hashable
         self.versions[cls.VERSION] = self.versions.get(cls.VERSION, 0) + len(messages)
 
-    def _gather(self, plan: _Plan, items: list[Any]) -> None:
+    def _gather(self, parts: tuple[_Part, ...], items: list[Any]) -> None:
         """Put the values of structs of one class to those that wait: a field at a time, not a struct at a time."""
-        waiting = self._waiting
-        for field in plan.integers:
-            values = waiting.get(field.place)
-            if values is None:
-                values = waiting[field.place] = []
-            if field.is_array:
-                values.extend(chain.from_iterable(filter(None, map(field.get, items))))
-            elif field.is_tagged:
-                default = field.default
-                values.extend([value for value in map(field.get, items) if value != default])
-            else:
-                values.extend(map(field.get, items))
+        for part in parts:
+            if part.inside:
+                if inner := list(part.values(items)):
+                    self._gather(part.inside, inner)
+                continue
+            values = self._waiting.setdefault(part.place, [])
+            values.extend(part.values(items))
             if len(values) > _WAITING:
-                self._settle(field.place)
-        for nested in plan.structs:
-            inner = nested.inside(items)
-            if inner:
-                self._gather(nested.plan, inner)
+                self._settle(part.place)
 
     def _settle(self, place: _Place) -> None:
         values = self._waiting.pop(place)
@@ -314,63 +281,36 @@ class _Place(NamedTuple):  # hashed for each field of each batch, and a tuple is
 
 
 @dataclass(frozen=True, slots=True)
-class _Integers:
-    """A field of integers."""
-
-    place: _Place
-    get: Getter
-    is_array: bool
-    is_tagged: bool
-    default: object
-
-
-@dataclass(frozen=True, slots=True)
-class _Structs:
-    """A field of a struct or of an array of structs that have integers somewhere."""
+class _Part:
+    """A field of integers, or of structs that have integers somewhere."""
 
     field: Field
-    get: Getter
-    plan: _Plan
+    place: _Place
+    get: Callable[[Any], Any]
+    inside: tuple[_Part, ...]
+    """Of structs: their fields."""
 
-    def inside(self, items: list[Any]) -> list[Any]:
-        """The structs that this field of the given ones has and that stand on the wire."""
-        values = map(self.get, items)
+    def values(self, items: list[Any]) -> Iterable[Any]:
+        """What this field of the given structs has and what stands on the wire; of arrays the elements."""
+        values: Iterable[Any] = map(self.get, items)
         if self.field.array:
-            return list(chain.from_iterable(filter(None, values)))
-        if self.field.tag is None:
-            return [value for value in values if value is not None]
-        is_default = self.field.is_default
-        return [v for v in values if v is not None and v is not DEFAULT and not is_default(v)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """Where the integers of one struct are."""
-
-    integers: tuple[_Integers, ...]
-    structs: tuple[_Structs, ...]
+            return chain.from_iterable(filter(None, values))
+        if self.inside:
+            values = [value for value in values if value is not None and value is not DEFAULT]
+        return values if self.field.tag is None else filterfalse(self.field.is_default, values)
 
 
 @cache
-def _plan(cls: type[Struct], path: str) -> _Plan:
-    integers, structs = [], []
+def _parts(cls: type[Struct], path: str) -> tuple[_Part, ...]:
+    parts = []
     for field in cls.ATTRIBUTES:
         where = f"{path}.{field.spec_name}" if path else field.spec_name
-        if field.struct is None and TYPES[field.element].encodable:
-            tagged = field.tag is not None
+        inside = () if field.struct is None else _parts(field.struct, where)  # type: ignore[arg-type]  # it is hashable
+        if inside or (field.struct is None and TYPES[field.element].encodable):
+            # The slot of a struct of defaults: looking there does not make one that nobody has asked for.
             place = _Place(where, field.element, field.array)
-            integers.append(_Integers(place, attrgetter(field.name), field.array, tagged, field.default))
-        elif field.struct is not None:
-            plan = _plan(field.struct, where)  # type: ignore[arg-type]  # the class is hashable
-            if plan.integers or plan.structs:
-                structs.append(_Structs(field, attrgetter(_slot(cls, field.name)), plan))
-    return _Plan(tuple(integers), tuple(structs))
-
-
-def _slot(cls: type[Struct], name: str) -> str:
-    """Where a struct is kept; looking there does not make one that nobody has asked for."""
-    descriptor = getattr(cls, name, None)
-    return descriptor.slot if isinstance(descriptor, LazyStruct) else name
+            parts.append(_Part(field, place, attrgetter(field.slot), inside))
+    return tuple(parts)
 
 
 # Lengths of varints, from how many bits numbers have.
@@ -401,6 +341,12 @@ def _plain(values: Iterable[int]) -> tuple[list[int], int]:
         numbers = list(map(index, numbers))
         total = sum(numbers)
     return numbers, total
+
+
+def _expect_within(limits: tuple[int, int], ends: Iterable[int | None], problem: str) -> None:
+    for end in ends:
+        if end is not None and not limits[0] <= end <= limits[1]:
+            raise ValueError(f"{end} {problem}")
 
 
 def _varint_bytes(bits: int) -> int:

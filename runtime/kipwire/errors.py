@@ -8,6 +8,8 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 2000
 """Of a path or a reason in an error; what is longer loses its middle."""
+_WORDS_OF_A_CUT = 40
+"""Characters that say what was left out, at most; a text with them, as errors are copied from, loses nothing more."""
 _MOST_OF_A_VALUE = 80
 
 
@@ -27,7 +29,7 @@ def shown(value: object) -> str:
 
 def bounded(text: str) -> str:
     """A text that is not longer than errors may be: the middle of a longer one is left out."""
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MOST_CHARACTERS + _WORDS_OF_A_CUT:
         return text
     half = MOST_CHARACTERS // 2
     return f"{text[:half]}... ({len(text) - 2 * half} characters) ...{text[-half:]}"
@@ -66,20 +68,14 @@ class ConversionError(_PlacedError):
     """Something that the other version cannot carry and that may not be dropped; `reason` names all of it."""
 
 
-class DecodeError(KipwireError):
+class DecodeError(_PlacedError):
     """Bytes that are not a message of this version, in the strict sense of docs/strictness.md."""
 
     def __init__(self, message: str, version: int, path: str, offset: int, reason: str) -> None:
-        path, reason = bounded(path), bounded(reason)
-        super().__init__(message, version, path, offset, reason)
-        self.message = message
-        """Name of the message, as in its spec."""
-        self.version = version
-        self.path = path
-        """Field path with indexes, such as `topics[0].partitions[7].leader_id`; "" for the message itself."""
+        super().__init__(message, version, path, reason)
+        self.args = (message, version, self.path, offset, self.reason)  # what a copy is made of
         self.offset = offset
         """Where in the given buffer the fault is, in bytes from its start."""
-        self.reason = reason
 
     def __str__(self) -> str:
         return f"{self.message} v{self.version}: {self.path or 'message'} at byte {self.offset}: {self.reason}"

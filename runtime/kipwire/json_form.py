@@ -61,11 +61,7 @@ def _to_json(field: Field, value: Any) -> Any:
 def _element_to_json(field: Field) -> Callable[[Any], Any]:
     if field.struct is not None:
         return _struct_to_json
-    return _TO_JSON.get(KINDS.get(field.element, "struct"), _same)
-
-
-def _same(value: Any) -> Any:
-    return value
+    return _TO_JSON[KINDS[field.element]]
 
 
 def float_to_json(value: float) -> float | str:
@@ -91,8 +87,9 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "integer": index,
     "bool": bool,
     "float": float_to_json,
-    "blob": bytes_to_json,
     "uuid": uuid_to_json,
+    "text": str,
+    "blob": bytes_to_json,
 }
 
 
@@ -116,8 +113,7 @@ class _Reader(Visitor):
     error = JsonError
 
     def struct(self, cls: type[S], value: Any) -> S:
-        if not isinstance(value, dict):
-            self.fail(f"must be a JSON object, not {_kind(value)}")
+        self.expect(value, dict, "a JSON object")
         values = {}
         fields = {field.json_name: field for field in cls.ATTRIBUTES}
         for name, field in fields.items():
@@ -151,14 +147,8 @@ class _Reader(Visitor):
             return None
         if not field.array:
             return self.element(field, value)
-        if not isinstance(value, list):
-            self.fail(f"must be a JSON array, not {_kind(value)}")
-        elements = []
-        for number, element in enumerate(value):
-            self.path.append(number)
-            elements.append(self.element(field, element))
-            self.path.pop()
-        return elements
+        elements: list[Any] = self.expect(value, list, "a JSON array")
+        return [self.element(field, element) for element in self.each(elements)]
 
     def element(self, field: Field, value: Any) -> Any:
         kind = KINDS.get(field.element, "struct")
@@ -167,22 +157,17 @@ class _Reader(Visitor):
         if kind == "integer":
             return self.integer(field, value)
         if kind == "bool":
-            return self.of_type(bool, "true or false", value)
+            return self.expect(value, bool, "true or false")
         if kind == "float":
             return self.float(value)
-        text = self.of_type(str, "a string", value)
+        text: str = self.expect(value, str, "a string")
         if kind == "uuid":
             return self.uuid(text)
         return text if kind == "text" else self.bytes(text)
 
-    def of_type(self, type_: type, wanted: str, value: Any) -> Any:
-        if not isinstance(value, type_):
-            self.fail(f"must be {wanted}, not {_kind(value)}")
-        return value
-
     def integer(self, field: Field, value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
-            self.fail(f"must be a whole number, not {_kind(value)}")
+            self.fail(f"must be a whole number, not {self.kind(value)}")
         if problem := out_of_range(field, value):
             self.fail(problem)
         return value
@@ -191,7 +176,7 @@ class _Reader(Visitor):
         if isinstance(value, str) and value in _SPECIAL_FLOATS:
             return _SPECIAL_FLOATS[value]
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            self.fail(f"must be a number, not {_kind(value)}")
+            self.fail(f"must be a number, not {self.kind(value)}")
         try:
             return float(value)
         except OverflowError:
@@ -212,7 +197,6 @@ class _Reader(Visitor):
         except (binascii.Error, ValueError):
             self.fail("not valid base64")
 
-
-def _kind(value: Any) -> str:
-    names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
-    return names.get(type(value), "a number" if isinstance(value, (int, float)) else type(value).__name__)
+    def kind(self, value: object) -> str:
+        names = {type(None): "null", bool: "a boolean", str: "a string", list: "an array", dict: "an object"}
+        return names.get(type(value), "a number" if isinstance(value, (int, float)) else super().kind(value))

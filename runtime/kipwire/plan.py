@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 CHECKSUM_WIDTH = 4
 """Bytes."""
+PREFIX_WIDTHS = {"int16": 2, "int32": 4}
+"""Bytes of those prefixes that do not vary."""
 
 
 class Item:
@@ -195,10 +197,7 @@ def _minimum(item: Item) -> int:
         return 4
     if item.plan is not None:
         return 1 if item.nullable else item.plan.minimum_size
-    return item.width or _PREFIX_MINIMUM.get(item.prefix, 1)
-
-
-_PREFIX_MINIMUM = {"int16": 2, "int32": 4}
+    return item.width or PREFIX_WIDTHS.get(item.prefix, 1)
 
 
 def _depth(plan: Plan, depths: dict[Plan, int]) -> int:

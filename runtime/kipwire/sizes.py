@@ -5,6 +5,8 @@ The values must have passed `kipwire.values`.
 
 from __future__ import annotations
 
+from kipwire.plan import PREFIX_WIDTHS
+from kipwire.types import ENCODINGS
 from kipwire.wire import write_packed, write_size, write_upacked
 
 TYPE_CHECKING = False
@@ -29,7 +31,7 @@ def items_size(items: Sequence[Item], struct: Struct) -> int:
 
 def elements_size(item: Item, elements: Iterable[Any]) -> int:
     """The bytes of an array's elements."""
-    before = _FIXED_PREFIXES.get(item.element_prefix, 0)
+    before = PREFIX_WIDTHS.get(item.element_prefix, 0)
     return sum(before + _content_size(item, element) for element in elements)
 
 
@@ -48,9 +50,6 @@ def has_prefix(item: Item, struct: Struct) -> bool:
     return item.partner is None or item.partner.of is None or is_present(item.partner.of, struct)
 
 
-_FIXED_PREFIXES = {"int16": 2, "int32": 4}
-
-
 def _value_size(item: Item, struct: Struct) -> int:
     if item.presence is not None and not is_present(item, struct):
         return 0
@@ -61,7 +60,7 @@ def _value_size(item: Item, struct: Struct) -> int:
     number = -1 if value is None else len(value) if item.array and not item.field.sized else size
     if item.prefix == "uvarint":
         return size + len(write_size(number))
-    return size + (_FIXED_PREFIXES.get(item.prefix) or len(write_packed(number, 32)))
+    return size + (PREFIX_WIDTHS.get(item.prefix) or len(write_packed(number, 32)))
 
 
 def _content_size(item: Item, value: Any) -> int:
@@ -74,5 +73,5 @@ def _content_size(item: Item, value: Any) -> int:
 
 
 def _varint_size(kind: str, number: int) -> int:
-    form, bits = kind[:-2], int(kind[-2:])
+    form, bits = ENCODINGS[kind]
     return len(write_packed(number, bits) if form == "packed" else write_upacked(number, bits))

@@ -259,9 +259,7 @@ def _arrays(field: Field, long: bool) -> SearchStrategy[list[Any]]:
 
 
 def _repeated(few: Sequence[Any], count: int) -> list[Any]:
-    if isinstance(few[0], Struct):
-        return [copy.deepcopy(element) for element in islice(cycle(few), count)]
-    return list(islice(cycle(few), count))
+    return [copy.deepcopy(element) for element in islice(cycle(few), count)]
 
 
 @lru_cache
@@ -273,13 +271,8 @@ def _integers(lowest: int, highest: int) -> SearchStrategy[int]:
 @lru_cache
 def _texts(long: bool) -> SearchStrategy[str]:
     short = st.sampled_from(_TEXTS) | st.text(st.characters(codec="utf-8"), max_size=6)
-    return (
-        _mostly(
-            short, st.sampled_from([("é" * size)[: size // 2] + "a" * (size % 2) for size in _LONG_SIZES]), one_in=24
-        )
-        if long
-        else short
-    )
+    texts = [("é" * size)[: size // 2] + "a" * (size % 2) for size in _LONG_SIZES]
+    return _mostly(short, st.sampled_from(texts), one_in=24) if long else short
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from kipwire.types import ENCODINGS, KINDS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kipwire.plan import Item, Plan
     from kipwire.structs import Field, Root, Struct
@@ -129,9 +129,7 @@ class Checker(Visitor):
             self.fail("the attribute is missing")
         if not fields:
             return
-        if not isinstance(fields, dict):
-            self.fail(f"must be a dict from tag to bytes, not {_kind(fields)}")
-        for tag, value in fields.items():
+        for tag, value in self.expect(fields, dict, "a dict from tag to bytes").items():
             self.path.append(tag)
             if not isinstance(tag, int) or not 0 <= tag <= wire.MAX_TAG:
                 self.fail(f"a tag is a number from 0 to {wire.MAX_TAG}")
@@ -141,12 +139,14 @@ class Checker(Visitor):
             self.path.pop()
 
     def array(self, item: Item, value: object, struct: Struct) -> None:
-        elements, field = self.elements(value), item.field
+        elements, field = self.expect(value, (list, tuple), "a list"), item.field
         if not field.sized:
             self.prefix(item, len(elements), "elements", struct)
         if field.same_length_as:
             self.same_length(elements, field.same_length_as, struct)
         for element in self.each(elements):
+            if element is None:
+                self.fail("elements of an array must not be null")
             self.element(item, element)
         if field.sorted_by:
             self.keys(elements, field.sorted_by)
@@ -168,25 +168,12 @@ class Checker(Visitor):
             if number > most:
                 self.fail(f"{what} of {number} {unit}; {form} before it tells of {most} at most")
 
-    def elements(self, value: object) -> Sequence[object]:
-        if not isinstance(value, (list, tuple)):
-            self.fail(f"must be a list, not {_kind(value)}")
-        return value
-
-    def each(self, elements: Sequence[object]) -> Iterator[object]:
-        """One element after the other; while it is looked at, the path has its number."""
-        for number, element in enumerate(elements):
-            self.path.append(number)
-            if element is None:
-                self.fail("elements of an array must not be null")
-            yield element
-            self.path.pop()
-
     def element(self, item: Item, value: object) -> None:
         """A value of which the type says how long it is, or an element of an array; they all are such."""
         kind = KINDS.get(item.field.element)
         if item.plan is not None:
-            self.struct(item.plan, self.of_class(item.plan.cls, value))
+            cls = item.plan.cls
+            self.struct(item.plan, self.expect(value, cls, f"a {cls.__module__}.{cls.__qualname__}"))
         elif kind == "integer":
             self.integer(item.field, value)
         elif kind == "bool":
@@ -195,17 +182,11 @@ class Checker(Visitor):
         elif kind == "float":
             self.float(value)
         elif kind == "uuid":
-            if not isinstance(value, uuid.UUID):
-                self.fail(f"must be a uuid.UUID, not {_kind(value)}")
+            self.expect(value, uuid.UUID, "a uuid.UUID")
         elif kind == "text":
             self.string(value)
         else:
             self.bytes(value)
-
-    def of_class(self, cls: type[Struct], value: object) -> Struct:
-        if not isinstance(value, cls):
-            self.fail(f"must be a {cls.__module__}.{cls.__qualname__}, not {_kind(value)}")
-        return value
 
     def integer(self, field: Field, value: object) -> None:
         try:
@@ -213,7 +194,7 @@ class Checker(Visitor):
             if field.is_varint or field.bits is not None:  # which an index alone cannot become
                 value << 1  # type: ignore[operator]
         except TypeError:
-            self.fail(f"must be an int, not {_kind(value)}")
+            self.fail(f"must be an int, not {self.kind(value)}")
         if problem := out_of_range(field, number):
             self.fail(problem)
 
@@ -221,7 +202,7 @@ class Checker(Visitor):
         try:
             struct.pack(">d", value)
         except struct.error:
-            self.fail(f"must be a float, not {_kind(value)}")
+            self.fail(f"must be a float, not {self.kind(value)}")
 
     def string(self, value: object) -> None:
         size = len(self.text(value))
@@ -230,17 +211,14 @@ class Checker(Visitor):
 
     def text(self, value: object) -> bytes:
         """A text as UTF-8."""
-        if not isinstance(value, str):
-            self.fail(f"must be a str, not {_kind(value)}")
+        text: str = self.expect(value, str, "a str")
         try:
-            return value.encode()
+            return text.encode()
         except UnicodeEncodeError as error:
             self.fail(f"cannot be written as UTF-8: character {error.start} is a lone surrogate")
 
     def bytes(self, value: object) -> memoryview:
-        if not isinstance(value, (bytes, bytearray, memoryview)):
-            self.fail(f"must be bytes, not {_kind(value)}")
-        return memoryview(value)
+        return memoryview(self.expect(value, (bytes, bytearray, memoryview), "bytes"))
 
     # What a value has to do with others.
 
@@ -272,7 +250,3 @@ class Checker(Visitor):
                     self.path.append(item.name)
                     form = item.field.encoding or item.field.type
                     self.fail(f"{behind} bytes stand behind it; a size in the form of {form} tells of {most} at most")
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else type(value).__name__

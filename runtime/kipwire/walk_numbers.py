@@ -6,7 +6,7 @@ import struct
 import uuid
 
 from kipwire.errors import DecodeError, path_text
-from kipwire.types import TYPES
+from kipwire.types import ENCODINGS, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Place:
         return self.packed(kind, pos)
 
     def packed(self, kind: str, pos: int) -> tuple[int, int]:
-        form, bits = (kind[:-2], int(kind[-2:]))
+        form, bits = ENCODINGS[kind]
         value, pos = self.varint(pos, bits, kind)
         if form == "packed":
             return (value >> 1) ^ -(value & 1), pos

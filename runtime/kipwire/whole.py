@@ -27,16 +27,15 @@ def write_whole(file: Path, content: bytes) -> None:
     """
     with _told_by(file):
         handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=file.parent)
-    made = Path(name)
-    try:
-        with _told_by(file), os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        made.chmod(_mode(file))
-        with _told_by(file):
+        made = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+            made.chmod(_mode(file))
             made.replace(file)
-    except BaseException:
-        made.unlink(missing_ok=True)
-        raise
+        except BaseException:
+            made.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager

@@ -23,7 +23,7 @@ except ImportError as error:
 from kipwire import native
 from kipwire.columns import fit
 from kipwire.columns import rows as by_rows
-from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError, decode_error_of_row
+from kipwire.columns.errors import ColumnError, RowDecodeError, RowEncodeError
 from kipwire.columns.inputs import as_messages, as_rows, split
 from kipwire.columns.records import RECORD_SCHEMA, RecordColumns, decode_records
 from kipwire.columns.shape import Shape, shape_of
@@ -183,12 +183,9 @@ def _read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, s
         return by_rows.read(cls, shape, messages, first, strict=strict)
     broken, rows = kernel.read(cls, shape, messages, strict=strict)
     if broken >= 0:
-        data = messages[broken].as_py()
-        try:
-            cls.decode(data)
-        except DecodeError as error:
-            raise decode_error_of_row(first + broken, error) from None
-        if kernel.read(cls, shape, pa.array([data], pa.binary()), strict=True)[0] < 0:
+        again = pa.array([messages[broken].as_py()], pa.binary())
+        by_rows.read(cls, shape, again, first + broken, strict=True)  # which says what is wrong
+        if kernel.read(cls, shape, again, strict=True)[0] < 0:
             raise ColumnError(
                 f"row {first + broken}: its bytes changed while they were read; give bytes that nobody changes"
             )

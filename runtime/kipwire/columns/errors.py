@@ -6,6 +6,8 @@ from kipwire.errors import DecodeError, EncodeError, KipwireError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from kipwire.records import RecordBatch
 
 
@@ -13,40 +15,25 @@ class ColumnError(KipwireError):
     """Columns that are not those of the message, or that hold more than Arrow's 32-bit offsets can tell of."""
 
 
-class RowDecodeError(DecodeError):
+class _RowError(KipwireError):
+    """The error of one row, which is the error of its message as well: made of the row's number and what that takes."""
+
+    def __init__(self, row: int, *of_message: Any) -> None:
+        super().__init__(*of_message)
+        self.args = (row, *self.args)
+        self.row = row
+        """Number of the row, from 0; over all chunks, where there are several. Offsets count within the row."""
+
+    def __str__(self) -> str:
+        return f"row {self.row}: {super().__str__()}"
+
+
+class RowDecodeError(_RowError, DecodeError):
     """A row whose bytes are not a message of this version."""
 
-    def __init__(self, row: int, message: str, version: int, path: str, offset: int, reason: str) -> None:
-        super().__init__(message, version, path, offset, reason)
-        self.args = (row, message, version, path, offset, reason)
-        self.row = row
-        """Number of the row, from 0; over all chunks, where there are several. The offset counts within the row."""
 
-    def __str__(self) -> str:
-        return f"row {self.row}: {super().__str__()}"
-
-
-class RowEncodeError(EncodeError):
+class RowEncodeError(_RowError, EncodeError):
     """A row with a value that the wire form of its field cannot carry."""
-
-    def __init__(self, row: int, message: str, version: int, path: str, reason: str) -> None:
-        super().__init__(message, version, path, reason)
-        self.args = (row, message, version, path, reason)
-        self.row = row
-        """Number of the row, from 0; over all chunks, where there are several."""
-
-    def __str__(self) -> str:
-        return f"row {self.row}: {super().__str__()}"
-
-
-def decode_error_of_row(row: int, error: DecodeError) -> RowDecodeError:
-    """The error of a message as that of its row."""
-    return RowDecodeError(row, error.message, error.version, error.path, error.offset, error.reason)
-
-
-def encode_error_of_row(row: int, error: EncodeError) -> RowEncodeError:
-    """The error of a message as that of its row."""
-    return RowEncodeError(row, error.message, error.version, error.path, error.reason)
 
 
 def too_large_a_number(batch: RecordBatch) -> ColumnError:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kipwire.paths import Visitor
+from kipwire.types import KINDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from kipwire.columns.shape import Column, Shape
     from kipwire.messages import Message
+
+types = pa.types
 
 
 def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> None:
@@ -26,7 +31,7 @@ def check_columns(cls: type[Message], shape: Shape, given: pa.StructType) -> Non
 
 class _Check(Visitor):
     def struct(self, shape: Shape, given: pa.DataType) -> None:
-        if not pa.types.is_struct(given):
+        if not types.is_struct(given):
             self.fail(f"must be a struct, not {given}")
         names = [one.name for one in given]
         for column in shape.columns:
@@ -61,29 +66,15 @@ class _Check(Visitor):
             self.primitive(column.field.element, given)
 
     def primitive(self, element: str, given: pa.DataType) -> None:
-        types = pa.types
-        if element == "bool":
-            fits = types.is_boolean(given)
-        elif element == "float64":
-            fits = types.is_float64(given) or types.is_float32(given)
-        elif element == "string":
-            fits = types.is_string(given) or types.is_large_string(given) or types.is_string_view(given)
-        elif element in ("bytes", "records"):
-            fits = is_any_binary(given)
-        elif element == "uuid":
-            fits = is_any_binary(given) or given == pa.uuid()
-        else:
-            fits = types.is_integer(given)
-        if not fits:
+        if not _is_any(given, _FITTING[KINDS[element]]):
             self.fail(f"must be a column of {_WANTED.get(element, element)}, not {given}")
 
     def unknown(self, given: pa.DataType) -> None:
-        if not is_any_list(given) and not pa.types.is_map(given):
+        if not is_any_list(given) and not types.is_map(given):
             self.fail(f"must be a map from int32 to binary, not {given}")
         entries = given.value_type if is_any_list(given) else pa.struct([given.key_field, given.item_field])
-        if not pa.types.is_struct(entries) or entries.num_fields != 2:
-            self.fail(f"must be a map from int32 to binary, not {given}")
-        if not pa.types.is_integer(entries.field(0).type) or not is_any_binary(entries.field(1).type):
+        pair = [one.type for one in entries] if types.is_struct(entries) else []
+        if len(pair) != 2 or not types.is_integer(pair[0]) or not _is_any(pair[1], _BLOBS):
             self.fail(f"must be a map from int32 to binary, not {given}")
 
 
@@ -92,13 +83,21 @@ _WANTED = {"bytes": "binary", "records": "binary", "uuid": "fixed_size_binary[16
 
 def is_any_list(given: pa.DataType) -> bool:
     """Whether it is one of Arrow's types of lists."""
-    types = pa.types
-    kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
-    return any(is_one(given) for is_one in kinds)
+    return _is_any(given, _LISTS)
 
 
-def is_any_binary(given: pa.DataType) -> bool:
-    """Whether it is one of Arrow's types of bytes."""
-    types = pa.types
-    kinds = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
-    return any(is_one(given) for is_one in kinds)
+def _is_any(given: pa.DataType, types: Iterable[Callable[[pa.DataType], bool]]) -> bool:
+    return any(is_one(given) for is_one in types)
+
+
+_LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view)
+_BLOBS = (types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary)
+_FITTING = {
+    "bool": (types.is_boolean,),
+    "integer": (types.is_integer,),
+    "float": (types.is_float64, types.is_float32),
+    "uuid": (*_BLOBS, pa.uuid().equals),
+    "text": (types.is_string, types.is_large_string, types.is_string_view),
+    "blob": _BLOBS,
+}
+"""By kind: the types that can hold its values."""

@@ -55,7 +55,11 @@ class RecordColumns:
 
     def __init__(self) -> None:
         self._by_rows = RecordRows()
-        self._by_kernel = _kernel_records()
+        self._by_kernel: KernelRecords | None = None
+        if native.in_use:
+            from kipwire.columns.record_kernel import KernelRecords
+
+            self._by_kernel = KernelRecords()
         self._filled: RecordRows | KernelRecords = self._by_rows
         """The one of them that the last batch went into."""
         self._clear()
@@ -108,15 +112,6 @@ class RecordColumns:
         self._rows_before = self._size_before = 0
         """What is in the parts."""
         self._batches = 0
-
-
-def _kernel_records() -> KernelRecords | None:
-    """The way through the kernel, if that is in use."""
-    if not native.in_use:
-        return None
-    from kipwire.columns.record_kernel import KernelRecords
-
-    return KernelRecords()
 
 
 def _joined(parts: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kipwire.columns.errors import decode_error_of_row, encode_error_of_row, too_much
+from kipwire.columns.errors import RowDecodeError, RowEncodeError, too_much
 from kipwire.columns.soundness import expect_sound
 from kipwire.errors import DecodeError, EncodeError
 from kipwire.garbage import no_garbage_collection
@@ -50,7 +50,7 @@ def read(cls: type[Message], shape: Shape, messages: pa.Array, first: int, *, st
                     items.append(None if data is None else cls.decode(data))
                 except DecodeError as error:
                     if strict:
-                        raise decode_error_of_row(row, error) from None
+                        raise RowDecodeError(row, *error.args) from None
                     items.append(None)
             parts.append(_structs(shape, items, nullable=True))
     try:
@@ -75,19 +75,16 @@ def _values(column: Column, items: list[Struct | None]) -> pa.Array:
     values = [nothing if item is None else getattr(item, column.name) for item in items]
     if field.array:
         elements = [element for value in values if value for element in value]
-        made = _elements(column, elements)
+        if column.shape is not None:
+            made = _structs(column.shape, elements, nullable=False)
+        else:
+            made = _primitives(column.type.value_type, elements)
         offsets = _offsets([0 if value is None else len(value) for value in values])
         buffers = [_validity(values, column.nullable), offsets]
         return pa.Array.from_buffers(column.type, len(values), buffers, children=[made])
     if column.shape is not None:
         return _structs(column.shape, values, nullable=column.nullable)
     return _primitives(column.type, values)
-
-
-def _elements(column: Column, elements: list[Any]) -> pa.Array:
-    if column.shape is not None:
-        return _structs(column.shape, elements, nullable=False)
-    return _primitives(column.type.value_type, elements)
 
 
 def _primitives(type_: pa.DataType, values: list[Any]) -> pa.Array:
@@ -142,7 +139,7 @@ def write(cls: type[Message], shape: Shape, rows: pa.StructArray, first: int) ->
                 try:
                     encoded.append(None if value is None else _Maker(cls).struct(shape, value).encode())
                 except EncodeError as error:
-                    raise encode_error_of_row(row, error) from None
+                    raise RowEncodeError(row, *error.args) from None
     made = pa.array(encoded, pa.large_binary())
     try:
         return made.cast(pa.binary())
@@ -172,12 +169,7 @@ class _Maker(Visitor):
             return self.unknown(value)
         if not column.field.array:
             return self.element(column, value)
-        made = []
-        for index, element in enumerate(value):
-            self.path.append(index)
-            made.append(self.element(column, element))
-            self.path.pop()
-        return made
+        return [self.element(column, element) for element in self.each(value)]
 
     def element(self, column: Column, value: Any) -> Any:
         if column.shape is not None and value is not None:

@@ -191,40 +191,24 @@ def write_message_set(
         if magic == 0 and record.timestamp != -1:
             reason = "magic 0 has no timestamps; give -1"
             raise EncodeError("RecordBatch", magic, f"records[{index}].timestamp", reason)
-    is_append_time = magic == 1 and timestamp_type == "LogAppendTime"
+    is_append_time = timestamp_type == "LogAppendTime"
     if compression == "none":
-        return b"".join(_entry(magic, record, 0, is_append_time) for record in records)
+        return b"".join(_entry(magic, record, is_append_time) for record in records)
     if not records:
         raise EncodeError("RecordBatch", magic, "value", "a compressed entry needs at least one record")
-    first, last = records[0], records[-1]
-    base_offset = first.offset if magic == 1 else 0
-    inner = b"".join(_entry(magic, record, base_offset, is_append_time) for record in records)
-    value = compress(compression, inner)
+    base_offset = records[0].offset if magic == 1 else 0
+    value = compress(compression, b"".join(_entry(magic, record, is_append_time, base_offset) for record in records))
     if compression == "lz4" and magic == 0:
         value = lz4_to_magic_0(value)
     if max_timestamp is None:
         max_timestamp = max(record.timestamp for record in records)
-    if magic == 0:
-        return v0.MessageAndOffset(
-            offset=last.offset, compression_type=_CODECS.index(compression), value=value
-        ).encode()
-    return v1.MessageAndOffset(
-        offset=last.offset,
-        compression_type=_CODECS.index(compression),
-        timestamp_type=is_append_time,
-        timestamp=max_timestamp,
-        value=value,
-    ).encode()
+    wrapper = Record(offset=records[-1].offset, timestamp=max_timestamp, value=value)
+    return _entry(magic, wrapper, is_append_time, codec=_CODECS.index(compression))
 
 
-def _entry(magic: int, record: Record, base_offset: int, is_append_time: bool) -> bytes:
+def _entry(magic: int, record: Record, is_append_time: bool, base_offset: int = 0, codec: int = 0) -> bytes:
     offset = record.offset - base_offset
-    if magic == 0:
-        return v0.MessageAndOffset(offset=offset, key=record.key, value=record.value).encode()
-    return v1.MessageAndOffset(
-        offset=offset,
-        timestamp_type=is_append_time,
-        timestamp=record.timestamp,
-        key=record.key,
-        value=record.value,
-    ).encode()
+    entry = _LAYOUTS[magic](offset=offset, compression_type=codec, key=record.key, value=record.value)
+    if isinstance(entry, v1.MessageAndOffset):  # magic 0 has no timestamps
+        entry.timestamp, entry.timestamp_type = record.timestamp, is_append_time
+    return entry.encode()

@@ -9,8 +9,6 @@ from kipwire.errors import DecodeError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from kipwire.messages import Message
 
     M = TypeVar("M", bound=Message)
@@ -44,12 +42,9 @@ def decode(cls: type[M], data: bytes, *, check_crcs: bool) -> M:
         if error.path != "crc":
             raise
         at = error.offset
-        given, right = data[at : at + 4], _checksum(cls)(data[at + 4 :]).to_bytes(4, "big")
+        checksum = crc32c if cls.VERSION == 2 else crc32
+        given, right = data[at : at + 4], checksum(data[at + 4 :]).to_bytes(4, "big")
         if check_crcs:
             reason = f"is 0x{given.hex()}, and the bytes behind it have 0x{right.hex()}"
             raise DecodeError(error.message, error.version, error.path, at, reason) from None
     return cls.decode(data[:at] + right + data[at + 4 :])
-
-
-def _checksum(cls: type[Message]) -> Callable[[bytes], int]:
-    return crc32c if cls.VERSION == 2 else crc32
