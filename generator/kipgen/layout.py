@@ -299,7 +299,7 @@ def _items(
     before: set[str] = set()
     for field in fields:
         item, wire = by_name[field.name], field.wire
-        if wire.is_size_of_rest:
+        if wire.size_of:
             item = replace(item, role="size")
         elif wire.checksum is not None:
             start = by_name[wire.checksum.start].attribute

@@ -46,8 +46,9 @@ def computed_fields(items: Iterable[FieldLayout]) -> Iterator[Computed]:
 
 def _call(field: FieldLayout, is_bounded: bool) -> Code:
     """The call of `kipwire.Field`; an argument that is None, False, empty or `()` is the default."""
+    default = Code("()") if field.is_made_anew else field.default_expression
     derived = {
-        "default": _default(field) if field.role in ("value", "constant") else None,
+        "default": default if field.role in ("value", "constant") else None,
         "compact": field.is_sized and field.compact,
         "encoding": field.encoding and str(field.encoding),
         "role": field.role if field.role != "value" else None,
@@ -58,10 +59,6 @@ def _call(field: FieldLayout, is_bounded: bool) -> Code:
     given = [f"{name}={_expression(value)}" for name, value in arguments.items() if _is_given(value)]
     names = map(quoted, (field.attribute, field.spec_name, str(field.type)))
     return Code(f"kipwire.Field({', '.join([*names, *given])})")
-
-
-def _default(field: FieldLayout) -> Code:
-    return Code("()") if field.is_made_anew else field.default_expression
 
 
 def _is_given(value: object) -> bool:

@@ -128,7 +128,7 @@ class _Parser:
         return tuple(self._field(Node(self.reading, *item), within) for item in holder.objects("fields"))
 
     def _field(self, node: Node, within: Versions | None) -> FieldDraft:
-        """Read a field and the struct that it brings along; `within` are the versions of its struct, None if unknown."""
+        """Read a field of a struct that exists `within` some versions, and the struct that it brings along."""
         if self.is_layout:
             refuse_foreign(node)
         name = node.name(_ALPHANUMERIC, "letters and digits with a letter first")

@@ -39,10 +39,6 @@ def refuse_foreign(node: Node) -> None:
             node.broken.update(given)
 
 
-def _is_size_of_rest(node: Node) -> bool:
-    return node.filled("sizeOf") is not None
-
-
 def _checksum(node: Node) -> ChecksumSpec | None:
     value = node.value.get("checksum")
     if not isinstance(value, dict) or "checksum" in node.broken:
@@ -63,11 +59,7 @@ def _constant(node: Node) -> int | str | None:
     return int(text, 0) if "x" in text.lower() else int(text)
 
 
-def _bits(node: Node) -> tuple[BitsSpec, ...]:
-    return tuple(_each_bits(node))
-
-
-def _each_bits(node: Node) -> Iterator[BitsSpec]:
+def _bits(node: Node) -> Iterator[BitsSpec]:
     for path, _ in node.objects("bits"):
         if node.reading.broken_by_parent.get(path):
             node.broken.add("bits")
@@ -94,8 +86,7 @@ def _each_bits(node: Node) -> Iterator[BitsSpec]:
 
 
 _OWN_READERS: dict[str, Callable[[Node], object]] = {
-    "sizeOf": _is_size_of_rest,
     "checksum": _checksum,
     "constant": _constant,
-    "bits": _bits,
+    "bits": lambda node: tuple(_bits(node)),
 }

@@ -87,8 +87,8 @@ class WireForm:
     """What tells how many bytes the value takes: one of `PREFIX_FORMS`, or `REST`."""
     count: Annotated[str | None, Property("count", _ARRAYS)] = None
     """What tells how many elements an array has: one of `PREFIX_FORMS`."""
-    is_size_of_rest: Annotated[bool, Property("sizeOf", _SIGNED, "own")] = False
-    """Whether the field is computed: the bytes behind it, to the end of its struct."""
+    size_of: Annotated[str | None, Property("sizeOf", _SIGNED)] = None
+    """`REST` where the field is computed: the bytes behind it, to the end of its struct."""
     checksum: Annotated[ChecksumSpec | None, Property("checksum", _32_BITS, "own")] = None
     constant: Annotated[int | str | None, Property("constant", _INTEGERS, "own")] = None
     """The only value that the field has; `VERSION` for the number of the message's version."""
@@ -105,7 +105,7 @@ class WireForm:
     @property
     def is_computed(self) -> bool:
         """Whether the value follows from others, so that no attribute holds it."""
-        return self.is_size_of_rest or self.checksum is not None or self.constant is not None
+        return self.size_of is not None or self.checksum is not None or self.constant is not None
 
     @property
     def presence_bit(self) -> str | None:
@@ -113,8 +113,6 @@ class WireForm:
         return self.present_if or self.absent_if
 
 
-USUAL_FORM = WireForm()
-"""That of the fields of all messages that are no layouts."""
 PROPERTIES: dict[str, Property] = {
     attribute: hint.__metadata__[0] for attribute, hint in get_type_hints(WireForm, include_extras=True).items()
 }
